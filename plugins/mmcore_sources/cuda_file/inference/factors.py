@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_sources.cuda_file.inference.body import Body, Term
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.expressions import evaluate
-from mmcore_sources.cuda_file.inference.host_code import Reader, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 
 _SIMPLE = re.compile(r"[\w.]+")  # a name or a number

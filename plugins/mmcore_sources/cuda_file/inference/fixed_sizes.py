@@ -13,8 +13,9 @@ from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.storage import strides_of

@@ -16,8 +16,9 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression, product_name
+from mmcore_sources.cuda_file.inference.host_code import Reader, product_name
 from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_constant
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
-from mmcore_sources.cuda_file.inference.quotients import aligned, ceiling, constant, rounded_up, truncated
-from mmcore_sources.cuda_file.inference.structure_members import structure_named
+from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
+from mmcore_sources.cuda_file.inference.type_sizes import type_size
 
-_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
-_SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8,
-           "uint8_t": 1, "uint32_t": 4, "uint64_t": 8, "barrier": 8}  # fmt: skip
 _FLOATS = ("float", "double")
 _INTEGER = re.compile(r"unsigned|int|long|size_t|(?:cu)?u?int(?:32|64)_t")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
@@ -35,11 +31,7 @@ _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_DEEPEST, _LONGEST = 40, 40
-
-
-class Unreadable(InvalidKernel):
-    """An expression of C that the reader does not understand."""
+_DEEPEST = 40
 
 
 @dataclass(frozen=True)
@@ -160,7 +152,7 @@ class Reader:
         parts = [each for each in node.named_children if each.type != "comment"]
         match node.type:
             case "number_literal":
-                return _literal(text_of(node))
+                return literal(text_of(node))
             case "identifier" | "type_identifier":
                 return self._named(text_of(node), depth)
             case "qualified_identifier":
@@ -178,8 +170,8 @@ class Reader:
                 number, real = self._typed(parts[1], depth + 1)
                 return (number, True) if text_of(parts[0]) in _FLOATS else truncated(number, real)
             case "sizeof_expression":
-                if (size := self._bytes(text_of(parts[0]).strip("() "), depth)) is not None:
-                    return size[0], False
+                if (size := type_size(self, text_of(parts[0]).strip("() "), depth)) is not None:
+                    return size.nbytes, False
             case "field_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], False
             case "field_expression" if text_of(node).startswith("this->"):
@@ -198,29 +190,6 @@ class Reader:
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
-
-    def _bytes(self, type_: str, depth: int) -> tuple[ast.expr, int] | None:
-        """Return the size of a type and its alignment; None if unknown. It may be a structure of this file."""
-        if (size := _SIZEOF.get(self.source.types.get(type_, type_))) is not None:
-            return ast.Constant(size), size
-        structure = structure_named(self.scope, type_)
-        if structure is None or depth > _DEEPEST:
-            return None
-        meant = {name: self.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
-        inside, largest = Reader(self.source, meant), 1
-        total: ast.expr | None = None
-        for member in structure.members:
-            element = inside._bytes(member.type, depth + 1)
-            asked = [constant(inside.number(each, depth + 1)) for each in member.alignment]
-            if element is None or None in asked:
-                return None
-            all_elements, alignment = element
-            alignment = max(alignment, *(each or 1 for each in asked), 1)
-            for extent in member.extents:
-                all_elements = ast.BinOp(all_elements, ast.Mult(), inside.number(extent, depth + 1))
-            total = ast.BinOp(aligned(total, alignment), ast.Add(), all_elements) if total else all_elements
-            largest = max(largest, alignment)
-        return aligned(total or ast.Constant(1), largest), largest
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
         """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""
@@ -328,27 +297,4 @@ def product_name(text: str) -> str:
     return "*".join(sorted(factors)) if len(factors) > 1 and all(map(str.isidentifier, factors)) else ""
 
 
-def parse_expression(text: str) -> Node:
-    """Return the syntax tree of one expression of C."""
-    for node in walk(parse(f"int _ = ({text});".encode())):
-        if node.type == "parenthesized_expression" and len(node.named_children) == 1:
-            return node.named_children[0]
-    raise Unreadable(text)
-
-
 _ONE = parse_expression("1")
-
-
-def _literal(text: str) -> tuple[ast.expr, bool]:
-    match = _NUMBER.fullmatch(text)
-    if not match or not match[1] or len(text) > _LONGEST:
-        raise Unreadable(text)
-    digits = match[1].replace("'", "")
-    if digits[:2].lower() == "0x":
-        return ast.Constant(int(digits, 16)), False
-    if digits.isdigit():
-        return ast.Constant(int(digits)), "f" in match[2].lower()
-    value = float(digits)
-    if not math.isfinite(value):
-        raise Unreadable(text)
-    return ast.Constant(int(value) if value.is_integer() else value), True

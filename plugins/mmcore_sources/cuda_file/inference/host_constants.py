@@ -11,9 +11,10 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_calls import parameter_names
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression, product_name
+from mmcore_sources.cuda_file.inference.host_code import Reader, product_name
 from mmcore_sources.cuda_file.inference.quotients import constant
 
 _LARGE = 1 << 10

@@ -16,9 +16,10 @@ from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.layout import layout_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names

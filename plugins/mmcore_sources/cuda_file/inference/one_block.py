@@ -14,7 +14,8 @@ from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles

@@ -11,9 +11,10 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.host_calls import passed
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS

@@ -8,7 +8,8 @@ from mmcore.errors import LacksOption
 from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import text_of
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 
 _AXES, _MOST_THREADS = 2, 1024

@@ -14,8 +14,9 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.shared_tiles import accesses, block_of_tiles, shared_arrays
 
 _ARITHMETIC = ("+", "-", "*", "/", "%", "<", "<=", ">", ">=", "<<", ">>")

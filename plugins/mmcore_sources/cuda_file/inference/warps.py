@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 
 _WARP, _WARPGROUP, _MOST_THREADS = 32, 128, 1024

@@ -1,0 +1,172 @@
+"""Tensor maps as host code encodes them, by calls of cuTensorMapEncodeTiled in functions that the launch calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mmcore_cuda.cuda_source.program import Program
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.quotients import constant
+
+_DEEPEST = 4
+_TYPES = {
+    "UINT8": "uint8_t",
+    "INT32": "int",
+    "FLOAT16": "__half",
+    "FLOAT32": "float",
+    "FLOAT64": "double",
+    "BFLOAT16": "__nv_bfloat16",
+    "TFLOAT32": "float",
+}
+_NUMBERS = {f"CU_TENSOR_MAP_DATA_TYPE_{name}": number for number, name in enumerate(_TYPES)}
+_NUMBERS |= {f"CU_TENSOR_MAP_SWIZZLE_{n}B": n for n in (32, 64, 128)} | {"CU_TENSOR_MAP_SWIZZLE_NONE": 0}
+_ENCODE = 12  # parameters of cuTensorMapEncodeTiled
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A tensor map, as far as it is known."""
+
+    box: tuple[int, ...] = ()  # slowest axis first, in elements; empty if unknown
+    swizzle: int = 0
+    element: str = ""  # the type in C; empty if unknown
+    rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
+    line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search for the encoding of maps: the program, and the function that launches the kernel."""
+
+    source: Program
+    outermost: Node
+
+
+def encoded_map(source: Program, argument: Node, scope: Node, call: Node | None) -> Encoded | None:
+    """Return the map that a launch in a host function passes; None if no call that can be read encodes it."""
+    return _encoded(_Search(source, scope), text_of(argument), scope, call, 0)
+
+
+def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: int) -> Encoded | None:
+    """Return the map in a variable of a host function, or of one that it calls; None if it cannot be read."""
+    name = name.lstrip("&*( ").rstrip(") ")
+    if depth > _DEEPEST:
+        return None
+    for node in _calls(scope):
+        arguments = arguments_of(node)
+        if len(arguments) == _ENCODE and name in ("", _pointed(arguments[0])):
+            return _read(search, arguments, scope, call)
+    for node in _calls(scope):
+        function, places = called_function(node), [_pointed(each) for each in arguments_of(node)]
+        if function is None or function == scope:
+            continue
+        inside = None
+        if name in places and places.index(name) < len(parameter_names(function)):
+            inside = parameter_names(function)[places.index(name)]
+        elif name == _assigned(node):
+            inside = ""  # it returns a map
+        if inside is not None and (found := _encoded(search, inside, function, node, depth + 1)):
+            return found
+    if (argument := passed(scope, name, call)) is not None and argument.scope is not None:
+        return _encoded(search, text_of(argument.value), argument.scope, None, depth + 1)
+    return None
+
+
+def _calls(scope: Node) -> Iterator[Node]:
+    return (each for each in walk(scope) if each.type == "call_expression")
+
+
+def _pointed(node: Node) -> str:
+    """Return the variable of ``&x``, ``x`` or a cast of one."""
+    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
+        node = node.named_children[-1]
+    return text_of(node)
+
+
+def _assigned(call: Node) -> str:
+    """Return the variable that gets the value of a call; empty without one."""
+    above = call.parent
+    if above is None or above.type not in ("init_declarator", "assignment_expression"):
+        return ""
+    return text_of(above.children[0]).lstrip("*& ")
+
+
+def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | None) -> Encoded | None:
+    """Return the map of a call of cuTensorMapEncodeTiled; None if its box or swizzle cannot be read."""
+    constants = {name: parse_expression(str(number)) for name, number in _NUMBERS.items()}
+    line = arguments[0].start_point.row + 1
+    reader = Reader(replace(search.source, constants=search.source.constants | constants), {}, scope, line, call)
+    try:
+        axes = constant(reader.number(arguments[2])) or 0
+        box = [constant(of.number(each)) for of, each in _elements(reader, arguments[6])][:axes]
+        swizzle = constant(reader.number(arguments[9]))
+    except Unreadable:
+        return None
+    if swizzle is None or not all(box) or len(box) < 2:
+        return None
+    extents = _elements(reader, arguments[4])[:axes]
+    rows = _names(*extents[1], search.outermost) if len(extents) == axes else frozenset()
+    whole = tuple(int(each or 0) for each in reversed(box))
+    if axes > 2 and [_number(extents[0]), *map(_number, extents[3:])] != [whole[-1], *[1] * (axes - 3)]:
+        return None  # a batch, perhaps; not pieces of rows
+    return Encoded(whole, swizzle, _element(reader, arguments[1]), rows, line)
+
+
+def _number(extent: tuple[Reader, Node]) -> int | None:
+    try:
+        return constant(extent[0].number(extent[1]))
+    except Unreadable:
+        return None
+
+
+def _element(reader: Reader, node: Node) -> str:
+    try:
+        number = constant(reader.number(node))
+    except Unreadable:
+        return ""
+    return "" if number is None else [*_TYPES.values()][number]
+
+
+def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:
+    """Return the elements of an array of a host function, each with its reader."""
+    scope, name = reader.scope, re.sub(r"(\.data\(\)| ?\+ ?1)$", "", _pointed(node))
+    if node.type == "initializer_list":
+        return [(reader, each) for each in node.named_children if each.type != "comment"]
+    if scope is None:
+        return []
+    found: list[tuple[Reader, Node]] = []
+    for each in walk(scope):
+        if each.start_point.row >= reader.line:
+            break
+        for variable, value in initializers(each) if each.type == "declaration" else ():
+            if variable.partition("[")[0].strip() == name:
+                found = [(reader, part) for part in value.named_children if part.type != "comment"]
+        if each.type == "assignment_expression" and (
+            index := re.fullmatch(rf"{name} ?\[(\d)\]", text_of(each.children[0]))
+        ):
+            element = (reader, each.children[2])
+            found = [*found, *[element] * (int(index[1]) + 1 - len(found))]
+            found[int(index[1])] = element
+    if not found and (argument := passed(scope, name, reader.call)) is not None:
+        return _elements(replace(reader, scope=argument.scope, line=argument.line, call=None), argument.value)
+    return found
+
+
+def _names(reader: Reader, node: Node, outermost: Node) -> frozenset[str]:
+    """Return the names that an extent is made of in the function that launches the kernel."""
+    found = set[str]()
+    for each in walk(node):
+        if each.type in ("identifier", "field_expression"):
+            inside = reader.scope is not None and reader.scope != outermost
+            argument = passed(reader.scope, text_of(each), reader.call) if inside and reader.scope is not None else None
+            if argument is None:
+                found.add(text_of(each))
+            else:
+                caller = replace(reader, scope=argument.scope, line=argument.line, call=None)
+                found |= _names(caller, argument.value, outermost)
+    return frozenset(found)
