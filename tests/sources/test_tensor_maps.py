@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mmcore import TensorMap, Workspace
+from mmcore import InvalidKernel, TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.registry import registry
 from tests.command_line import mmcore as command
@@ -129,6 +129,13 @@ def test_a_further_pointer_beside_maps_gets_zeros() -> None:
     found = kernel(source(RETURNED, changes)).arguments
     assert found[:2] + found[3:] == (A, B, "C", "m", "n", "k")
     assert isinstance(found[2], Workspace)
+
+
+def test_a_map_of_a_fourth_matrix_is_refused() -> None:
+    third = "const __grid_constant__ CUtensorMap third, const __grid_constant__ CUtensorMap fourth,"
+    changes = {**BY_VALUE, "PARAMETERS": BY_VALUE["PARAMETERS"] + third, "(x, y, c": "(x, y, x, y, c"}
+    with pytest.raises(InvalidKernel, match=r"product takes 4 tensor maps \(first, second, third, fourth\)"):
+        kernel(source(RETURNED, changes))
 
 
 def test_the_swizzle_is_read() -> None:

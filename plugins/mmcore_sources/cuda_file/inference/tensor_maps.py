@@ -75,12 +75,18 @@ def with_boxes(
 ) -> tuple[Roles, list[Note]]:
     """Return roles whose arguments contain the maps, and a note for each that host code encodes.
 
-    ``original`` still has the maps as parameters. Raises LacksOption for a map whose box is unknown.
+    ``original`` still has the maps as parameters. Raises LacksOption for a map whose box is unknown, and InvalidKernel
+    for one of a fourth matrix.
     """
+    if not maps:
+        return roles, []
     names = [each.name for each in original.parameters]
     file = text_of(root_of(original.body))
     matrix_of = {name: matrix for matrix, name in roles.pointers.items()}
     for name, encoded in maps.items():
+        if name not in matrix_of:
+            maps_of = ", ".join(maps)
+            raise InvalidKernel(f"{original.name} takes {len(maps)} tensor maps ({maps_of}); a declaration passes them")
         if not encoded.box:
             words = (
                 _suggested(source, matrix_of[each], maps[each], values, file) if each in maps else _word(argument)
