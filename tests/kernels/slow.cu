@@ -489,6 +489,73 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
         for (int j = 0; j < 2; j++) C[(row + ty + 16 * i) * n + col + tx + 16 * j] = sum[i][j];
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 64), dim3(16, 16)>>>(A, B, C, n); }
+//// small copies: slow
+__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void copy(float *to, const float *from, int bytes, unsigned long long *full)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" // here
+                 ::"r"(at(to)),
+                 "l"(from), "r"(bytes), "r"(at(full)) : "memory");
+}
+__global__ void __launch_bounds__(256) mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ __align__(128) float a[64][68], b[64][64];
+    __shared__ unsigned long long full;
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 64, col = blockIdx.x * 64;
+    if (x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(at(&full)));
+    float sum[4][4] = {};
+    for (int t = 0, phase = 0; t < n; t += 64, phase ^= 1) {
+        if (x == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 32768;" ::"r"(at(&full)) : "memory");
+        __syncthreads();
+        for (int i = x; i < 64 * 16; i += 256) {
+            copy(&a[i / 16][i % 16 * 4], A + (row + i / 16) * n + t + i % 16 * 4, 16, &full);
+            copy(&b[i / 16][i % 16 * 4], B + (t + i / 16) * n + col + i % 16 * 4, 16, &full);
+        }
+        for (unsigned done = 0; !done;)
+            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done) : "r"(at(&full)), "r"(phase) : "memory");
+        for (int k = 0; k < 64; k++) {
+            float4 q = *(float4 *)&b[k][tx * 4];
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) sum[i][j] += a[ty * 4 + i][k] * (&q.x)[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++) *(float4 *)(C + (row + ty * 4 + i) * n + col + tx * 4) = *(float4 *)sum[i];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 256>>>(A, B, C, n); }
+//// small copies: better
+__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void copy(float *to, const float *from, int bytes, unsigned long long *full)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(at(to)),
+                 "l"(from), "r"(bytes), "r"(at(full)) : "memory");
+}
+__global__ void __launch_bounds__(256) mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ __align__(128) float a[64][68], b[64][64];
+    __shared__ unsigned long long full;
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 64, col = blockIdx.x * 64;
+    if (x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(at(&full)));
+    float sum[4][4] = {};
+    for (int t = 0, phase = 0; t < n; t += 64, phase ^= 1) {
+        if (x == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 32768;" ::"r"(at(&full)) : "memory");
+        __syncthreads();
+        if (x < 64) copy(a[x], A + (row + x) * n + t, 256, &full);
+        else if (x < 128) copy(b[x - 64], B + (t + x - 64) * n + col, 256, &full);
+        for (unsigned done = 0; !done;)
+            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done) : "r"(at(&full)), "r"(phase) : "memory");
+        for (int k = 0; k < 64; k++) {
+            float4 q = *(float4 *)&b[k][tx * 4];
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) sum[i][j] += a[ty * 4 + i][k] * (&q.x)[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++) *(float4 *)(C + (row + ty * 4 + i) * n + col + tx * 4) = *(float4 *)sum[i];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 256>>>(A, B, C, n); }
 //// no overlap: slow
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {

@@ -45,7 +45,7 @@ SIZES = {
 }
 CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
 
-UNCOUNTED = ("atomics", "spills", "no overlap", "L2 order", "register banks")
+UNCOUNTED = ("atomics", "spills", "small copies", "no overlap", "L2 order", "register banks")
 OTHERWISE = ("small product", "index arithmetic")  # without another kernel, and with more registers
 TRANSPOSED_STORES = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)

@@ -10,6 +10,7 @@ from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons import (
     arithmetic,
     compiled,
+    copies,
     divergence,
     global_memory,
     indices,
@@ -27,7 +28,7 @@ from mmcore_performance.reasons.without import LaunchTime, launch_times
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
 _MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, divergence, launches, compiled)
-_REFINEMENTS = (indices, widths, waits, l2_order)
+_REFINEMENTS = (indices, widths, copies, waits, l2_order)
 
 
 def reasons(observation: Observation, evidence: Evidence | None = None, seconds: float = 0.0) -> list[Reason]:
