@@ -292,3 +292,17 @@ def test_an_nvrtc_error_has_its_log(monkeypatch: pytest.MonkeyPatch, text: str, 
     said = "test.f: NVRTC failed with NVRTC_ERROR_INTERNAL_ERROR"
     assert str(raised.value).startswith(said + log)
     assert log or str(raised.value) == said
+
+
+@pytest.mark.parametrize("define", ["#define VALUE 2.0f\nconstexpr int X = 0;", "constexpr int X = 0, VALUE = 2;"])
+@pytest.mark.parametrize("host", ["", "#include <vector>\nint main() { std::vector<int> v; }"])
+def test_a_macro_that_the_source_defines_itself_is_refused(cu_file: Path, define: str, host: str) -> None:
+    source = SOURCE.replace("VALUE", "A[X] * VALUE") + host
+    reason = f"line 1 of {cu_file.name} defines VALUE, so that VALUE=1.0f has no effect; put #ifndef VALUE around it"
+    for _ in range(2):  # compiled, and from the cache
+        assert failure(cu_file, f"{define}\n{source}") == f"test.f: {reason}"
+    assert compiled(cu_file, f"#ifndef VALUE\n{define}\n#else\nconstexpr int X = 0;\n#endif\n{source}").functions
+
+
+def test_a_macro_that_the_source_defines_as_the_config_does_is_compiled(cu_file: Path) -> None:
+    assert compiled(cu_file, f"#define VALUE 1.0f\n{SOURCE}").functions

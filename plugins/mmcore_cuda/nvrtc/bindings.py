@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +22,8 @@ _ERROR = re.compile(
 )
 _NO_FILE = re.compile(r"(?:could not|cannot) open source file \"(.*?)\"")
 _OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
+# NVRTC's warning about a macro that an option defines and the source defines differently.
+_REDEFINED = re.compile(r'^(.+?)\((\d+)\): warning #47-D: incompatible redefinition of macro "(\w+)"', re.MULTILINE)
 _LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
 # NVRTC's file name for an error in a name expression.
 _NAME_EXPRESSIONS = "__nv_name_map"
@@ -65,6 +67,12 @@ def diagnostics(log: str) -> Iterator[Diagnostic]:
             yield Diagnostic(error["path"], int(error["line"]), column, error["message"], error[0].rstrip())
 
 
+def ineffective_macro(place: str, name: str, options: Iterable[str]) -> str:
+    """Return that a line, such as "line 5 of my.cu", defines the macro of an option; empty if no option has it."""
+    macro = next((option[2:] for option in options if option.startswith(f"-D{name}=")), "")
+    return macro and f"{place} defines {name}, so that {macro} has no effect; put #ifndef {name} around it"
+
+
 @functools.cache
 def nvrtc_version() -> tuple[int, int]:
     """Return NVRTC's version. Raises CompilerMissing if NVRTC cannot be loaded."""
@@ -87,6 +95,14 @@ def _extra() -> str:
         return "cu12" if version("cuda-bindings").startswith("12.") else "cu13"
     except PackageNotFoundError:
         return "cu13"
+
+
+class SourceRejected(CompileError):
+    """A source that does not compile in any way; ``reason`` is the cause, without the kernel's name."""
+
+    def __init__(self, kernel: str, reason: str) -> None:
+        super().__init__(f"{kernel}: {reason}")
+        self.reason = reason
 
 
 class Rejected(Exception):
@@ -112,6 +128,7 @@ def compile_once(
 
     Raises:
         Rejected: NVRTC does not compile it.
+        SourceRejected: it defines a macro of the options itself, which then have no effect.
         CompileError: NVRTC fails, or the result is something other than code with these functions.
     """
     from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
@@ -144,6 +161,9 @@ def compile_once(
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
             raise Rejected(log or result.name)
+        for path, line, name in _REDEFINED.findall(log):
+            if reason := ineffective_macro(f"line {line} of {Path(path).name}", name, options):
+                raise SourceRejected(kernel, reason)
         reports = resources(log)
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}

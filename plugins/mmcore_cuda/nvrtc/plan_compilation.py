@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
-from mmcore_cuda.nvrtc.bindings import lacking, nvrtc_version
+from mmcore_cuda.nvrtc.bindings import SourceRejected, lacking, nvrtc_version
 from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
-from mmcore_cuda.nvrtc.source_compilation import LackingArchitecture, SourceRejected, compile_source
+from mmcore_cuda.nvrtc.source_compilation import LackingArchitecture, compile_source
 
 Options: TypeAlias = tuple[str, ...]
 

@@ -12,7 +12,14 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
-from mmcore_cuda.nvrtc.bindings import Diagnostic, Rejected, compile_once, diagnostics
+from mmcore_cuda.nvrtc.bindings import (
+    Diagnostic,
+    Rejected,
+    SourceRejected,
+    compile_once,
+    diagnostics,
+    ineffective_macro,
+)
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
 from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
@@ -25,6 +32,8 @@ _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _REFUSED = "a header that is not read: "
 # NVRTC's message about an undefined name that looks like a macro.
 _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
+# The names of constants in a line that declares them.
+_CONSTANTS, _INITIALIZED = re.compile(r"\b(?:const|constexpr|enum)\b"), re.compile(r"\b(\w+) *[={](?!=)")
 # NVRTC's messages about sources written in C++20 or later, and words in the lines that it prints.
 _NEEDS_NEWER = re.compile(
     r"\b(?:concept|requires|consteval|constinit|co_await|co_yield|co_return|char8_t)\b|<=>|\bc\+\+ ?2|__cplusplus|"
@@ -34,14 +43,6 @@ _NEEDS_NEWER = re.compile(
 # NVRTC's message about a word that C++17 no longer takes, nvcc ignores, and an empty macro removes.
 _NO_REGISTER, _REGISTER = '"register" storage class specifier', "-Dregister="
 _OLDER, _NEWER = re.compile(r"(?:-std|--std|--dialect)=c\+\+1\d"), "-std=c++20"
-
-
-class SourceRejected(CompileError):
-    """A source that does not compile in any way; ``reason`` is the cause, without the kernel's name."""
-
-    def __init__(self, kernel: str, reason: str) -> None:
-        super().__init__(f"{kernel}: {reason}")
-        self.reason = reason
 
 
 class LackingArchitecture(Unsupported, CompileError):
@@ -86,7 +87,8 @@ def compile_source(
     if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.excluded)])):
         with suppress(CompileError):
             return compile_source(kernel, source, text, newer, entries)
-    raise SourceRejected(kernel, _failure(source, text, reasons, log, entries))
+    constant = _constant_of_option(source, text, reasons + log, options)
+    raise SourceRejected(kernel, constant or _failure(source, text, reasons, log, entries))
 
 
 def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
@@ -106,6 +108,16 @@ def _having(source: Path, header: str) -> Iterator[Path]:
     """Yield the folder nearest to a source that has a header, if there is one."""
     with suppress(OSError):
         yield from islice((each for each in folders_of_headers(source) if (each / header).is_file()), 1)
+
+
+def _constant_of_option(source: Path, text: str, log: str, options: Iterable[str]) -> str:
+    """Return that the line of an error declares a constant with the name of an option's macro; empty if none does."""
+    lines = text.splitlines()
+    for line in (each.line for each in diagnostics(log) if each.path == str(source)):
+        for name in _INITIALIZED.findall(lines[line - 1]) if _CONSTANTS.search(lines[line - 1]) else ():
+            if reason := ineffective_macro(f"line {line} of {source.name}", name, options):
+                return reason
+    return ""
 
 
 def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:

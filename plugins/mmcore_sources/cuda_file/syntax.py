@@ -11,10 +11,10 @@ from typing import Any
 from mmcore.errors import InvalidKernel, MmcoreError
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import parse, walk
-from mmcore_cuda.nvrtc.bindings import Rejected, compile_once, diagnostics
+from mmcore_cuda.nvrtc.bindings import Rejected, SourceRejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.device_code import DeviceHalf
-from mmcore_cuda.nvrtc.source_compilation import SourceRejected, compile_source
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 
 _ARCHITECTURE = "90"
