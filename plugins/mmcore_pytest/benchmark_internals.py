@@ -85,6 +85,9 @@ def prepare(config: pytest.Config, warn: Callable[[str], None], *, supports_timi
             "--benchmark-compare-fail has nothing to compare with: first measure once without it to save a run, then "
             "add --benchmark-compare"
         )
+    if benchmarks.compare and not benchmarks.compared_mapping:
+        write = "--benchmark-json counts.json writes a file to commit, and --benchmark-compare=counts.json reads it"
+        raise pytest.UsageError(f"--benchmark-compare: no results are saved in {benchmarks.storage}; {write}")
 
 
 def _refuse_unwritable(json_file: object, storage: object) -> None:

@@ -114,8 +114,10 @@ def test_the_help_lists_the_options_of_both_plugins_in_eighty_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.filterwarnings("ignore:Can't compare")
 def test_grown_counts_fail_and_are_not_saved() -> None:
     own_file()
+    assert bench("own.cu", "-q", "--benchmark-compare").exit_code == 2, "nothing to compare with"
     assert bench("own.cu", "-q").exit_code == 0
     same = bench("own.cu", "-q", "--benchmark-compare")
     assert same.exit_code == 0

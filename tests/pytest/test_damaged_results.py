@@ -132,8 +132,11 @@ def test_results_that_cannot_be_read_are_refused(pytester: pytest.Pytester, cont
 
 
 @pytest.mark.filterwarnings("ignore:Can't compare")
-def test_missing_results_are_refused_when_named(pytester: pytest.Pytester) -> None:
+def test_missing_results_are_refused(pytester: pytest.Pytester) -> None:
     refusal(pytester, "--benchmark-compare=0007")
+    said = refusal(pytester, "--benchmark-compare")
+    assert re.search("ERROR: --benchmark-compare: no results are saved in .*.benchmarks.*--benchmark-json", said)
+    pytester.runpytest(*OPTIONS).assert_outcomes(passed=1)
     pytester.runpytest(*OPTIONS, "--benchmark-compare").assert_outcomes(passed=1)
     said = refusal(pytester, "--benchmark-compare=/dev/zero")
     assert "ERROR: --benchmark-compare: '/dev/zero' isn't an existing file or " in said

@@ -324,7 +324,9 @@ def test_the_workflow_conforms_the_kernels_of_the_package() -> None:
         "python -m pip install -e .",
         "pytest",
         "mmcore conform 'acme.fast.*'",
+        "pytest bench --mm-kernel 'acme.fast.*' --mm-device emulator --benchmark-compare=counts.json",
     ]
+    assert f"$ {commands[-1]}\n" in Path(written("acme.fast.other")["folder"], "README.md").read_text()
     assert "MMCORE: ${{ vars.MMCORE }}" in workflow
 
 
