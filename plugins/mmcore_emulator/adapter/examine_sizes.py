@@ -36,6 +36,7 @@ from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 _TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
 _EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
 _PRODUCTS = ("product", "warpgroup")
@@ -151,7 +152,7 @@ class _Runs:
         for size in self._in_order():
             if self._affords(size) or size.is_due:
                 yield size
-            elif size.is_alone and self._affords(plain := replace(size, is_plain=True)):
+            elif not size.is_extra and self._affords(plain := replace(size, is_plain=True)):
                 yield plain
             elif not size.is_extra:
                 missing.append(size)
@@ -162,9 +163,10 @@ class _Runs:
             self.left_out = f"{missing[0].problem}{more}, for their work"
 
     def _affords(self, size: Size) -> bool:
-        """Return whether the work that is left suffices for a size, and count on its run."""
+        """Return whether the work that is left suffices for a size, and count on its run; plain runs may exceed it."""
         seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
-        if affordable := self._slower() * (self._estimated + seconds) <= self._budget:
+        most = self._budget * (_PLAIN_EXCESS if size.is_plain else 1)
+        if affordable := self._slower() * (self._estimated + seconds) <= most:
             self._estimated += seconds
         return affordable
 
