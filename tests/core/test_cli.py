@@ -171,13 +171,13 @@ def test_a_wrong_exit_status_is_the_plugins_fault(returned: str, tmp_path: Path)
 
 def test_the_documented_command_works_and_mmcore_adds_json(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "plugin-reference.md").read_text()
-    (module,) = re.findall(r"^```python\n([^`]*def waste\(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    install(tmp_path, "acme-waste", "acme.waste", module.replace("acme_waste:", "acme_waste_module:"))
-    asked = ("waste", "upc.kernel01", "--size", "24", "--block", "16")
-    assert mmcore(*asked, site=tmp_path).stdout == "kernel  upc.kernel01\nwaste   43.8%\n"
+    (module,) = re.findall(r"^```python\n([^`]*def elements\(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    install(tmp_path, "acme-yield", "acme.yield", module.replace("acme_yield:", "acme_yield_module:"))
+    asked = ("yield", "upc.kernel01", "--size", "24", "--block", "16")
+    assert mmcore(*asked, site=tmp_path).stdout == "kernel    upc.kernel01\nelements  0.562\n"
     document = mmcore(*asked, "--json", site=tmp_path)
-    assert (document.exit_code, json.loads(document.stdout)) == (0, {"kernel": "upc.kernel01", "waste": 0.4375})
-    assert "--json" in mmcore("waste", "--help", site=tmp_path).stdout
+    assert (document.exit_code, json.loads(document.stdout)) == (0, {"kernel": "upc.kernel01", "elements": 0.5625})
+    assert "--json" in mmcore("yield", "--help", site=tmp_path).stdout
 
 
 def test_a_kernel_or_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:

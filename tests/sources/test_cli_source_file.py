@@ -185,8 +185,11 @@ __global__ void mul(const float *A, const float *B, float *C, int m, int n, int 
     assert f"the product is right{why}" in emulated("run rest.cu --size 40 --block 16x16 --quiet").stdout
 
 
-def test_a_size_that_alone_reaches_a_side_is_verified_when_the_work_is_used_up(folder: Path) -> None:
-    (folder / "half.cu").write_text("""#define EDGE 64
+@pytest.mark.parametrize(("limit", "said"), [(2000, "line 9 compares k with 2000"), (500, "TEST FAIL")])
+def test_a_size_that_alone_reaches_a_side_is_verified_when_the_work_is_used_up(
+    limit: int, said: str, folder: Path
+) -> None:
+    text = """#define EDGE 64
 #define DEPTH 8
 #define ROWS 8
 __global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
@@ -212,9 +215,10 @@ void f(float *a, float *b, float *c, int m, int n, int k)
 {
     mul<<<dim3((n + EDGE - 1) / EDGE, (m + EDGE - 1) / EDGE), EDGE * EDGE / ROWS>>>(a, b, c, m, n, k);
 }
-""")
+"""
+    (folder / "half.cu").write_text(text.replace("2000", str(limit)))
     output = emulated("run half.cu --quiet").stdout
-    assert "line 9 compares k with 2000" in output
+    assert said in output
     assert output.splitlines()[-1] != "TEST PASS"
 
 

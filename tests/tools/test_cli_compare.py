@@ -30,6 +30,7 @@ from mmcore_tools.compare.measuring import Comparison, ratio
 from mmcore_tools.compare.operands import Side, two_sides
 from mmcore_tools.compare.report import report, sentence
 from tests.command_line import install, installed, kernel_module, mmcore
+from tests.kernel_sources import kernel_source
 
 EMULATOR = ("--device", "emulator", "--seed", "1")
 TIMED = """
@@ -203,6 +204,17 @@ def test_more_work_fails_on_request(words: tuple[str, ...], status: int, monkeyp
     monkeypatch.setattr("mmcore_tools.compare.measuring.explained", refuse)
     result = mmcore("compare", *words, "--size", "16", "--fail-if-slower", "--quiet", *EMULATOR)
     assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (status, 1, "")
+
+
+def test_a_verdict_with_a_reservation_is_said_quietly_too(tmp_path: Path) -> None:
+    right, large = tmp_path / "right.cu", tmp_path / "large.cu"
+    right.write_text(kernel_source("right"))
+    large.write_text(
+        kernel_source("right").replace("    float sum", "    if (k > 30000)\n        k /= 2;\n    float sum")
+    )
+    output = mmcore("compare", str(right), str(large), "--size", "32", "-q", *EMULATOR).stdout
+    assert "large.cu: TEST PASS at 32×32×32" in output
+    assert "not tried at other sizes: line 7 compares k with 30000" in output
 
 
 @pytest.mark.usefixtures("files")

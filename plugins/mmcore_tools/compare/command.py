@@ -18,7 +18,7 @@ from mmcore.registry import registry
 from mmcore_performance.cards import cards
 from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
 from mmcore_tools.compare.operands import two_sides
-from mmcore_tools.compare.report import faults, report, sentence, to_json, view
+from mmcore_tools.compare.report import faults, report, reservations, sentence, to_json, view
 
 
 class _Operand(KernelParam):
@@ -78,7 +78,7 @@ def compare(
             if not result.verified and not quiet and (file := registry().files.get(side.kernel.name)):
                 say(file.inferred)
         parts = [] if quiet else report(comparison)
-        parts += [] if quiet and comparison.right else faults(comparison)
+        parts += reservations(comparison) if quiet and comparison.right else faults(comparison)
         render(*parts, sentence(comparison), view=view(comparison))
     if not comparison.right:
         return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1

@@ -55,6 +55,11 @@ def report(comparison: Comparison) -> list[RenderableType]:
     return [*parts, _table(comparison), "", *reasons, *([""] if reasons else [])] if comparison.right else parts
 
 
+def reservations(comparison: Comparison) -> list[RenderableType]:
+    """Return the verdicts that name sizes, a line each: those that are wrong, or that were not tried."""
+    return [f"{letter}, {label}: {answer}" for letter, label, answer in _verdicts(comparison) if answer != "TEST PASS"]
+
+
 def faults(comparison: Comparison) -> list[RenderableType]:
     """Return the faults and warnings of each side below its letter."""
     lines: list[RenderableType] = []
