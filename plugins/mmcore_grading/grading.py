@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidProblem
+from mmcore.messages import say
 from mmcore_grading.criteria import Answers, Outcome, outcomes
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
@@ -76,9 +78,9 @@ def graded(
     runs = Runs(folder, task)
     stored = {each.student: runs.stored(each) for each in submissions}
     missing = [each for each in submissions if stored[each.student] is None]
-    reference = _reference(task, runs)
-    report(len(submissions) - len(missing))
-    with ThreadPoolExecutor(jobs) as pool:
+    with _counted_if_interrupted(runs, submissions), ThreadPoolExecutor(jobs) as pool:
+        reference = _reference(task, runs)
+        report(len(submissions) - len(missing))
         try:
             for count, (each, run) in enumerate(zip(missing, pool.map(runs.run, missing), strict=True), start=1):
                 stored[each.student] = run
@@ -86,8 +88,21 @@ def graded(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    if names := [student for student, run in stored.items() if run and not run.is_complete]:
+        say(f"not graded: {', '.join(names)} (the process ended before it answered); the same command tries again")
     grades = [_grade(task, each, done, reference) for each in submissions if (done := stored[each.student]) is not None]
     return grades, len(missing)
+
+
+@contextmanager
+def _counted_if_interrupted(runs: Runs, submissions: Sequence[Submission]) -> Iterator[None]:
+    """Print how many submissions have stored answers if the body is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = sum(runs.stored(each) is not None for each in submissions)
+        say(f"interrupted: {count} of {len(submissions)} submissions are graded; the same command continues")
+        raise
 
 
 def _reference(task: Task, runs: Runs) -> Answers:

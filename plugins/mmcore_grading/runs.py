@@ -32,6 +32,7 @@ _KEPT = (
     "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
 )
+_UNANSWERED = "its process ended before it answered"
 _FILE_BYTES = 256 << 20  # the largest file that a submission's processes may write
 
 
@@ -48,6 +49,11 @@ class Run:
     answers: Answers
     ended: str = ""
     confined: bool = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the processes answered or reached a limit; an interruption or a crash ends them before that."""
+        return self.ended != _UNANSWERED
 
 
 class Runs:
@@ -73,10 +79,11 @@ class Runs:
             return None
 
     def run(self, submission: Submission) -> Run:
-        """Run a submission, and store its answers."""
+        """Run a submission, and store its answers if they are complete."""
         done = Run({}, submission.refused) if submission.refused else examined(self._task, submission)
-        values = {**asdict(done), "digest": self._digest(submission)}
-        replace_file(self._path(submission), json.dumps(values).encode())
+        if done.is_complete:
+            values = {**asdict(done), "digest": self._digest(submission)}
+            replace_file(self._path(submission), json.dumps(values).encode())
         return done
 
     def _path(self, submission: Submission) -> Path:
@@ -106,7 +113,7 @@ def examined(task: Task, submission: Submission) -> Run:
         lines = lines.replace(text.encode(), short.encode())
     documents = [*_documents(lines)]
     if not documents or documents[-1] != "end":
-        ended = ended or "its process ended before it answered"
+        ended = ended or _UNANSWERED
     several = [_answer(each) for each in documents[1:] if each != "end"]
     if ended and several:
         places = (fault for fault in several[-1].faults if fault.startswith("timeout at"))
@@ -115,7 +122,10 @@ def examined(task: Task, submission: Submission) -> Run:
 
 
 def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
-    """Run :mod:`mmcore_grading.examine` under the keeper; return its output, and why it was ended."""
+    """Run :mod:`mmcore_grading.examine` under the keeper; return its output, and why it was ended.
+
+    A signal to the keeper, such as that of Ctrl-C, ends it with another exit status than 0.
+    """
     limits = {
         "seconds": task.limits.seconds,
         "wall_seconds": task.limits.wall_seconds,
@@ -140,7 +150,7 @@ def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
             check=False,
         )
         output.seek(0)
-        return output.read(_FILE_BYTES), done.stdout.decode().strip()
+        return output.read(_FILE_BYTES), _UNANSWERED if done.returncode else done.stdout.decode().strip()
 
 
 def _documents(lines: bytes) -> Iterator[Any]:

@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -224,23 +223,6 @@ def test_every_grade_of_a_class_is_right(number: int, base: str, tmp_path: Path)
         else:
             assert {"shown-sizes", "hidden-sizes", "any-size"} <= missed, student
     assert len(HOSTILE) == 10
-
-
-@pytest.mark.slow
-def test_a_killed_grading_resumes_with_the_same_result(tmp_path: Path) -> None:
-    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
-    for path in submitted.iterdir():
-        if not path.stem.startswith(("right", "wrong_short", "wrong_trans", "binary")):
-            path.unlink()
-    for count in range(20):
-        process = subprocess.Popen([*COMMAND, task, submitted, "-o", tmp_path / "killed", "-q"])
-        time.sleep(1 + count / 4)
-        process.kill()
-        process.wait()
-    for name in ("killed", "whole"):
-        subprocess.run([*COMMAND, task, submitted, "-o", tmp_path / name, "-q"], check=True, timeout=600)
-    first, second = ((tmp_path / name / "grades.csv").read_text() for name in ("killed", "whole"))
-    assert first == second
 
 
 def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:

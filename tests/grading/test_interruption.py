@@ -1,0 +1,60 @@
+"""An interrupted ``mmcore grade`` stores no incomplete answers, and the next command completes the grades."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.grading.made_up_class import NAIVE, TILED, write_class
+from tests.grading.test_grade import COMMAND, RUBRIC, SIZES
+
+
+@pytest.mark.parametrize(
+    ("number", "of_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGKILL, False)]
+)
+def test_an_interrupted_submission_is_graded_by_the_next_command(number: int, of_group: bool, tmp_path: Path) -> None:
+    submitted, report, task = tmp_path / "submitted", tmp_path / "report", tmp_path / "task.toml"
+    task.write_text(f'title = "x"\n{SIZES}{RUBRIC}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n')
+    submitted.mkdir()
+    (submitted / "right.cu").write_text(TILED)
+    (submitted / "link.cu").symlink_to(submitted / "right.cu")
+    command = [*COMMAND, *map(str, (task, submitted, "-o", report))]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    for _ in range(600):
+        children = Path(f"/proc/{process.pid}/task").glob("*/children")
+        if (report / "answers" / "link.json").exists() and any(path.read_text() for path in children):
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    (os.killpg if of_group else os.kill)(process.pid, number)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert not (report / "answers" / "right.json").exists()
+    assert number != signal.SIGINT or "interrupted: 1 of 2 submissions are graded; the same command continues" in said
+    subprocess.run(command, check=True, timeout=100)
+    points = {each["student"]: each["points"] for each in json.loads((report / "grades.json").read_text())["grades"]}
+    assert points == {"right": 5, "link": 0}
+
+
+@pytest.mark.slow
+def test_a_killed_grading_resumes_with_the_same_result(tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
+    for path in submitted.iterdir():
+        if not path.stem.startswith(("right", "wrong_short", "wrong_trans", "binary")):
+            path.unlink()
+    for count in range(20):
+        process = subprocess.Popen([*COMMAND, task, submitted, "-o", tmp_path / "killed", "-q"])
+        time.sleep(1 + count / 4)
+        process.kill()
+        process.wait()
+    for name in ("killed", "whole"):
+        subprocess.run([*COMMAND, task, submitted, "-o", tmp_path / name, "-q"], check=True, timeout=600)
+    first, second = ((tmp_path / name / "grades.csv").read_text() for name in ("killed", "whole"))
+    assert first == second
