@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mmcore import Kernel
+from mmcore import Kernel, TensorMap
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.measure import measure
@@ -62,4 +63,26 @@ def test_the_field_of_a_descriptor_that_is_wrong_is_named(kernel: str, field: st
     (fault,) = (each for each in FAULTS if (each.kernel, each.kind) == (kernel, "descriptor"))
     first = findings(fault.planted(tmp_path))[0]
     assert first.kind == "descriptor-mismatch"
-    assert f"; the descriptor's {field} (at " in first.message
+    assert f"the descriptor's {field} (at " in first.message
+
+
+@pytest.mark.parametrize(
+    ("constants", "name"),
+    [("1, 1, 1, 1, 0;", "imm-trans-a, the last but one"), ("1, 1, 1, 0, 1;", "imm-trans-b, the last one")],
+)
+def test_a_wrong_constant_of_the_instruction_is_named_before_its_descriptor(
+    constants: str, name: str, tmp_path: Path
+) -> None:
+    fault = Fault("tma_ring", "descriptor", "wrong order", f"`1, 1, 1, 0, 0;` -> `{constants}`", set())
+    first = findings(fault.planted(tmp_path))[0]
+    assert first.kind == "descriptor-mismatch"
+    text = f"; the wgmma's constant {name}, is 1 for an MN-major matrix, and the copy is K-major (0 would be right)"
+    assert text in first.message
+
+
+def test_the_swizzle_of_a_tensor_map_is_named_with_the_one_that_fits() -> None:
+    kernel = KERNELS["tma_ring"]
+    unswizzled = [replace(each, swizzle=0) if isinstance(each, TensorMap) else each for each in kernel.arguments]
+    first = findings(replace(kernel, arguments=tuple(unswizzled)))[0]
+    text = "; the tensor map of A has no swizzle (CU_TENSOR_MAP_SWIZZLE_128B would fit the descriptor)"
+    assert (first.kind, text in first.message) == ("descriptor-mismatch", True)

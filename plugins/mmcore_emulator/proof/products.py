@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -89,8 +89,8 @@ def _of_warpgroups(
     if len(a) > 1:
         left = _matrices(table, wgmma_a(kind.a), kind.a, a, shadows[1], groups.rows)
     else:
-        left = _in_shared(domain, execution, groups, kind, a[0], ROWS, kind.a, settings.get("trans_a", 0))
-    right = _in_shared(domain, execution, groups, kind, b[0], kind.n, kind.b, settings.get("trans_b", 0))
+        left = _in_shared(domain, execution, groups, kind, a[0], ROWS, kind.a, "trans_a", settings)
+    right = _in_shared(domain, execution, groups, kind, b[0], kind.n, kind.b, "trans_b", settings)
     left = _scaled(left, np.array(settings.get("scale_a", 1)))
     right = _scaled(_transposed(right), np.array(settings.get("scale_b", 1)))
     by_zero = table.reason("opaque", BY_ZERO, execution.at)
@@ -105,15 +105,16 @@ def _in_shared(
     descriptor: Values,
     rows: int,
     type: str,
-    transposed: int,
+    name: str,
+    constants: Mapping[str, int],
 ) -> Elements:
     """Return matrices in shared memory, by their descriptors."""
     machine = execution.machine
     planes = tuple(
-        np.ascontiguousarray(groups.on(each).matrix(kind, descriptor, rows, type, transposed))
+        np.ascontiguousarray(groups.on(each).matrix(kind, descriptor, rows, type, name, constants))
         for each in domain.memory.machines(machine)
     )
-    raw = groups.matrix(kind, descriptor, rows, type, transposed)
+    raw = groups.matrix(kind, descriptor, rows, type, name, constants)
     return domain.table.resolved(Bytes(planes), np.ascontiguousarray(raw), type)
 
 

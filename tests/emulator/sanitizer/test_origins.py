@@ -1,7 +1,8 @@
-"""The field of a wgmma descriptor that is wrong is named where its change alone gives the matrix."""
+"""What is wrong with a wgmma's matrix is named where its change alone gives the matrix."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from mmcore_emulator.isa.asynchronous.descriptor_changes import Matrices
 from mmcore_emulator.isa.asynchronous.wgmma_operands import Descriptor, chunk_addresses
 from mmcore_emulator.machine.asynchronous.events import Transfer
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 
@@ -29,17 +31,15 @@ def words(read: Matrices) -> Any:
     return (places.reshape(-1, 1) // 4 + np.arange(4)).reshape(1, -1)
 
 
-def mistake(written: dict[str, int], read: dict[str, int], k: int = K) -> str:
-    """Write rows as one descriptor reads them, and return what is found wrong with another one."""
-    origins, whole = Origins(1), matrices(written, k)
-    chunks = np.arange(k * BYTES // 16)
-    origins.land_in_bulk(words(whole), (1 << 20) + (np.arange(ROWS)[:, None] * ROW_BYTES + chunks * 16).reshape(1, -1))
-    wrong = matrices(read)
-    lanes = np.zeros((1, 128), np.int64)
-    shape = (ROWS, K * BYTES // 16)
-    return origins.mistake(
-        Transfer(Instruction(("",), ()), lanes, words(wrong), False, shape=shape, changes=wrong.changes), 0
-    )
+def mistake(written: Any, read: dict[str, int], k: int = K, tensor: TensorLayout | None = None, **order: Any) -> str:
+    """Write rows as one descriptor reads them, or to words, and return what is found wrong with another one."""
+    origins, chunks = Origins(1), np.arange(k * BYTES // 16)
+    places = words(matrices(written, k)) if isinstance(written, dict) else written
+    origins.land_in_bulk(places, (1 << 20) + (np.arange(ROWS)[:, None] * ROW_BYTES + chunks * 16).reshape(1, -1))
+    wrong = replace(matrices(read), **order)
+    lanes, at = np.zeros((1, 128), np.int64), Instruction(("",), ())
+    reading = Transfer(at, lanes, words(wrong), False, changes=wrong.changes)
+    return origins.mistake(reading, 0, replace(reading, tensor=tensor, tensor_name="A"))
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,25 @@ def mistake(written: dict[str, int], read: dict[str, int], k: int = K) -> str:
 )
 def test_the_field_that_is_wrong_is_named(written: dict[str, int], change: dict[str, int], said: str) -> None:
     assert mistake(written, written | change, 64 if written is RIGHT else K) == f"; the descriptor's {said}"
+
+
+def test_the_order_that_the_instruction_names_comes_first() -> None:
+    said = mistake(RIGHT, RIGHT, 64, major="MN", constant=("imm-trans-a", "the last but one"))
+    assert said.startswith(
+        "; the wgmma's constant imm-trans-a, the last but one, is 1 for an MN-major matrix, and the "
+    )
+    assert "copy is K-major (0 would be right)" in said
+
+
+def test_an_order_that_no_constant_names_is_no_mistake() -> None:
+    assert "major" not in mistake(RIGHT, RIGHT, 64, major="MN")
+
+
+def test_the_swizzle_of_the_tensor_map_that_fits_is_named() -> None:
+    in_order = RIGHT["start"] // 4 + np.arange(ROWS * 64 * BYTES // 4).reshape(1, -1)
+    box = TensorLayout(0, "bfloat16", (2048, 64), (2, ROW_BYTES), (64, 64))
+    said = mistake(in_order, RIGHT, 64, tensor=box)
+    assert said == "; the tensor map of A has no swizzle (CU_TENSOR_MAP_SWIZZLE_128B would fit the descriptor)"
 
 
 def test_no_field_is_named_where_two_are_wrong() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 
@@ -36,6 +36,8 @@ from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _ROWS = 64
 _WARPS = 4
+_CONSTANTS = {"trans_a": ("imm-trans-a", "the last but one"), "trans_b": ("imm-trans-b", "the last one")}
+"""The names in PTX, and the places among the operands, of the constants that say the order of a matrix."""
 
 
 def _product(opcode: Opcode) -> Execute | None:
@@ -83,8 +85,8 @@ def _multiplied(
     if len(a) > 1:
         matrix_a = wgmma_a(kind.a).unpack([groups.rows(each) for each in a])
     else:
-        matrix_a = groups.matrix(kind, a[0], _ROWS, kind.a, settings.get("trans_a", 0))
-    matrix_b = groups.matrix(kind, b[0], kind.n, kind.b, settings.get("trans_b", 0))
+        matrix_a = groups.matrix(kind, a[0], _ROWS, kind.a, "trans_a", settings)
+    matrix_b = groups.matrix(kind, b[0], kind.n, kind.b, "trans_b", settings)
     numbers_a = values(matrix_a, kind.a) * settings.get("scale_a", 1)
     numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * settings.get("scale_b", 1)
     c = np.where(groups.one(scale_d[0])[:, np.newaxis, np.newaxis], sums, 0)
@@ -138,11 +140,17 @@ class WarpGroups:
         warps = every.reshape(-1, self._padded, 32)[:, : self._per_block].reshape(-1, 32)
         return self._execution.machine.warps.lanes(warps)
 
-    def matrix(self, kind: WgmmaKind, descriptor: Values, rows: int, type: str, transposed: int) -> NDArray[np.generic]:
-        """Return the raw elements ``[G, rows, k]`` of matrices in shared memory, by their descriptors as lanes."""
+    def matrix(
+        self, kind: WgmmaKind, descriptor: Values, rows: int, type: str, name: str, constants: Mapping[str, int]
+    ) -> NDArray[np.generic]:
+        """Return the raw elements ``[G, rows, k]`` of matrices in shared memory, by their descriptors as lanes.
+
+        ``name`` is that of the constant that says their order, if the instruction has one.
+        """
+        order = constants.get(name, 0), _CONSTANTS[name] if name in constants else None
         machine, mask, at = self._execution
         lanes = self.rows(np.arange(machine.batch.lanes).reshape(machine.batch.shape)) if machine.observers else None
-        return _matrix(machine, at, mask, kind, self.one(descriptor), self._blocks, rows, type, transposed, lanes)
+        return _matrix(machine, at, mask, kind, self.one(descriptor), self._blocks, rows, type, *order, lanes)
 
 
 def _report_fetches(machine: Machine, at: Instruction, lanes: Integers, chunks: Integers) -> None:
@@ -171,6 +179,7 @@ def _matrix(
     rows: int,
     type: str,
     transposed: int,
+    constant: tuple[str, str] | None,
     lanes: NDArray[np.generic] | None,
 ) -> NDArray[np.generic]:
     """Return the raw elements [groups, rows, k] of the matrices of descriptors, each in the shared memory of a block.
@@ -184,7 +193,7 @@ def _matrix(
         places = (addresses.astype(np.int64) & (BLOCK_BYTES - 1)) + (blocks * BLOCK_BYTES)[:, np.newaxis, np.newaxis]
         words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
         description = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
-        changes = Matrices(parts, blocks, rows, kind.k, size, major).changes
+        changes = Matrices(parts, blocks, rows, kind.k, size, major, constant).changes
         reading = Transfer(
             at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description, changes=changes
         )

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
@@ -35,20 +36,24 @@ class Transfer:
     mbarriers: Integers | None = None  # place of each transfer's mbarrier, in bytes; NOWHERE for none
     shape: tuple[int, int] = (0, 0)  # lines of the matrix that it reads, and 16-byte chunks of a line, in order
     layout: str = ""  # layout of the matrix by its descriptor or tensor map, for messages
-    # Changes of one field of the descriptor of a transfer, by the transfer's number.
-    changes: Callable[[int], Iterable[Change]] | None = None
+    tensor: TensorLayout | None = None  # layout of the tensor map by which it copies
+    tensor_name: str = ""  # name of the array in which that map's tensor begins
+    # Changes that may give a transfer its matrix, by the transfer's number and the copy that has written there.
+    changes: Callable[[int, Transfer], Iterable[Change]] | None = None
 
 
 class Change(NamedTuple):
-    """Changes of one field of a matrix's descriptor.
+    """Changes of one property of a matrix or of its descriptor.
 
     Attributes:
         texts: each change in words, the least change first.
         places: places of the 16-byte chunks that each would read, in bytes, [changes, lines, chunks].
+        of_descriptor: true if they are of the descriptor's fields.
     """
 
     texts: Sequence[str]
     places: Integers
+    of_descriptor: bool = True
 
 
 @dataclass(frozen=True)

@@ -226,7 +226,7 @@ class InFlight:
             copy = self._transfers[int(self._landed[word])]
             text = _MISMATCH.format(self._report.name(word), transfer.layout, copy.layout or "threads' own order")
             if transfer.at not in self._mistakes:
-                self._mistakes[transfer.at] = self._origins.mistake(transfer, int(rows.argmax()))
+                self._mistakes[transfer.at] = self._origins.mistake(transfer, int(rows.argmax()), copy)
             text += self._mistakes[transfer.at]
             self._report.add("descriptor-mismatch", transfer.at, transfer.lanes[rows, 0], text, copy.at)
 

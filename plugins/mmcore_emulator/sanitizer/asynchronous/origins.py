@@ -48,17 +48,21 @@ class Origins:
         wrong: Flags = np.asarray(differs.any(axis=(1, 2)) & (origin > 0).all(axis=(1, 2)))
         return (wrong, int(chunks[wrong][differs[wrong]][0]) * _CHUNK_WORDS) if wrong.any() else None
 
-    def mistake(self, transfer: Transfer, number: int) -> str:
-        """Return the one field of a descriptor whose change gives it its matrix, as a clause; empty if none or several.
+    def mistake(self, transfer: Transfer, number: int, copy: Transfer) -> str:
+        """Return the changes that give a descriptor the matrix of a copy, as a clause; empty if there are none.
 
-        The descriptor is that of a transfer that reads a matrix, by its number.
+        The descriptor is that of a transfer that reads a matrix, by its number. A change of its fields is named only if
+        it is the only one of them.
         """
-        found = []
-        for texts, places in transfer.changes(number) if transfer.changes else ():
+        found: list[str] = []
+        fields: list[str] = []
+        for texts, places, of_descriptor in transfer.changes(number, copy) if transfer.changes else ():
             origin = self._origin[places // _CHUNK_BYTES]
             right = (origin > 0).all(axis=(1, 2)) & ~_are_no_neighbours(origin).any(axis=(1, 2))
-            found += [texts[int(right.argmax())]] if right.any() else []
-        return f"; {found[0]}" if len(found) == 1 else ""
+            if right.any():
+                (fields if of_descriptor else found).append(texts[int(right.argmax())])
+        found += fields if len(fields) == 1 else []
+        return f"; {', or '.join(found)}" if found else ""
 
 
 def _are_no_neighbours(origin: Integers) -> Flags:

@@ -46,6 +46,8 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
     _report_misaligned(sent, placed)
     masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
     layout = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
+    source = machine.memory.spaces["global"].at(placed.base) if placed.layout else None
+    tensor = {"tensor": placed.layout, "tensor_name": source.label if source else ""}
     read = partial(read_global if copy.source == "global" else read_shared, sent, placed)
     delivered = 0
     for rank in (None,) if masks is None else range(16):
@@ -63,7 +65,7 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
             at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
             origin = placed.origins(sent)[which] if copy.source == "global" else None
             transfer = sent.transfer(
-                which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout
+                which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout, **tensor
             )
             land = partial(landed, land, issued(sent, which, blocks, transfer), machine)
         machine.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
