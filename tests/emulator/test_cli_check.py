@@ -106,7 +106,8 @@ def test_elements_are_not_called_threads() -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("if (n % 16) __trap();", "comes to a trap (__trap()); a GPU would stop the launch"),
+        ("if (n % 16) __trap();", "comes to a trap: __trap(), or an access through a null pointer; a GPU would"),
+        ("float* p = 0; *p = 1;", "comes to a trap: __trap(), or an access through a null pointer; a GPU would"),
         ("assert(n % 16 == 0);", "fails the assertion 'n % 16 == 0'; a GPU would stop the launch"),
     ],
 )

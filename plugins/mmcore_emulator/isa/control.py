@@ -147,7 +147,7 @@ FAMILY = Family(
         Entry("brx.idx", Jump("branch by index", (OperandSpec("source", "u32"), IGNORED))),
         Entry("ret|exit", Jump("exit")),
         Entry("call", Execute(_call, (IGNORED,) * 8, 0), effect=Effect("control", writes=True)),
-        Entry("trap", _stop("comes to a trap (__trap())"), "trap"),
+        Entry("trap", _stop("comes to a trap: __trap(), or an access through a null pointer"), "trap"),
         Entry("brkpt", _stop("comes to a breakpoint"), "brkpt"),
         Entry("assertfail", Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32"))), "assertfail"),
         Entry("vprintf", Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS)), "vprintf"),
