@@ -44,6 +44,8 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     read, several = read_task(task), submissions(folder)
     if names := ignored(folder):
         say(f"ignored: {', '.join(names)} (files of kernels end in {', '.join(KERNELS)})")
+    if unknown := sorted(read.entry.keys() - {each.student for each in several}):
+        say(f"entry names students without a submission: {', '.join(unknown)}")
     with _progress(len(several), shown=not (quiet or as_json)) as report:
         grades, ran = graded(read, several, output / "answers", jobs or len(os.sched_getaffinity(0)), report)
     pairs = similar(several, read.given)

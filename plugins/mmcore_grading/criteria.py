@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,7 +12,7 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes, size_text
 from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.proof import PROVED, Proof
-from mmcore_grading.submissions import kernel_names
+from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Criterion, Task
 
 _UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
@@ -19,6 +20,9 @@ _WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands
+_COMMANDS = re.compile(r"\n  mmcore .*")  # commands that would run; a teacher changes the task instead
+_CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
+_NOT_GRADED = "not graded: "
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
 
@@ -34,7 +38,8 @@ class Answer:
     @property
     def reason(self) -> str:
         """Why the command gave no document, in a sentence or a compiler's lines."""
-        sentence = f"\n{self.message}".rpartition("\nError: ")[2].strip()
+        sentence = _COMMANDS.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
+        sentence = _CHOICE.sub(rf"{_NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
         limit = "20 times limits.seconds of the task is the limit"
         return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
 
@@ -84,13 +89,16 @@ _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and th
 _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  # the last has the reference's answers
 
 
-def commands(task: Task, file: str, text: str) -> Mapping[str, Sequence[str]]:
-    """Return the commands whose answers the rubric needs, by name; the first compiles the file, which has a text.
+def commands(task: Task, submission: Submission) -> Mapping[str, Sequence[str]]:
+    """Return the commands whose answers the rubric needs, by name; the first compiles the file.
 
-    Of several kernels, the one that is named as in the task's own files is graded.
+    Of several kernels, the one that the task names for the student is graded, else the one that is named as in the
+    task's own files.
     """
-    names = kernel_names(text)
+    file, names = submission.file, kernel_names(submission.text)
     named = [*names & task.kernels] if len(names) > 1 and "--entry" not in task.options else []
+    if submission.student in task.entry:
+        named = [task.entry[submission.student]]
     entry = ["--entry", *named] if len(named) == 1 else []
     options = [*task.options, *entry, "--json"]
     seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
@@ -114,8 +122,9 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
     compiled, found = answers.get(_COMPILE, _NONE), []
     misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
     right = not misread and _right_at(task.shown, answers)[0] > 0
+    uncompiled = compiled.reason if compiled.reason.startswith(_NOT_GRADED) else "it does not compile"
     for criterion in task.rubric:
-        part, message, hidden = 0.0, "it does not compile", ""
+        part, message, hidden = 0.0, uncompiled, ""
         if criterion.name == "compiles":
             part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
         elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:

@@ -90,7 +90,7 @@ class Runs:
         return self._folder / f"{submission.student}.json"
 
     def _digest(self, submission: Submission) -> str:
-        asked = {} if submission.refused else commands(self._task, submission.file, submission.text)
+        asked = {} if submission.refused else commands(self._task, submission)
         return submission.digest(mmcore.__version__, json.dumps([asked, asdict(self._task.limits)]))
 
 
@@ -102,7 +102,7 @@ def examined(task: Task, submission: Submission) -> Run:
             path = workspace / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        asked = commands(task, submission.file, submission.text)
+        asked = commands(task, submission)
         request = {
             "workspace": str(workspace),
             "commands": [*asked.values()],

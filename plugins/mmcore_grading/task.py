@@ -30,6 +30,7 @@ CRITERIA: Mapping[str, Sequence[str]] = {
 """The criteria of a rubric, each with the further values that it takes."""
 
 _LARGEST = 1e9
+_LEAST_MB = 400  # Python and the compiler take as much
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Task:
         reference: the teacher's solution, with which counts and times are compared; None without one.
         given: a file that all students were given, whose code does not make submissions similar; None without one.
         limits, rubric: the limits of a submission, and the criteria.
+        entry: the kernel to grade in a student's file of several, by student.
         content: the text of the file, which with the submission decides a grade.
     """
 
@@ -92,6 +94,7 @@ class Task:
     given: Path | None = None
     limits: Limits = field(default_factory=Limits)
     content: str = ""
+    entry: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -154,6 +157,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
     sizes = _Table(table.take("sizes", dict), "sizes.")
     limits = _Table(table.take("limits", dict, {}), "limits.")
     shown, hidden = (_sizes(sizes.take(key, list, usual), key) for key, usual in (("shown", None), ("hidden", [])))
+    entries = table.take("entry", dict, {})
     reference, given = (table.take(key, str, "") for key in ("reference", "given"))
     task = Task(
         table.take("title", str),
@@ -168,6 +172,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
         folder / given if given else None,
         Limits(**{name: limits.take(name, float, getattr(Limits, name)) for name in vars(Limits())}),
         content,
+        {student: _Table(entries, "entry.").take(student, str) for student in entries},
     )
     for each in (table, sizes, limits):
         each.end()
@@ -205,6 +210,8 @@ def _check(task: Task) -> None:
         raise InvalidProblem("rubric has no criterion")
     if not task.shown:
         raise InvalidProblem("sizes.shown has no size")
+    if task.limits.memory_mb < _LEAST_MB:
+        raise InvalidProblem(f"limits.memory_mb must be {_LEAST_MB} or more, not {task.limits.memory_mb:g}")
     if task.asks("hidden-sizes") and not task.hidden:
         raise InvalidProblem('the rubric has "hidden-sizes", but sizes.hidden has none')
     if task.asks("counts", "time") and task.reference is None:

@@ -53,6 +53,8 @@ SIZES = '[sizes]\nshown = ["32"]\n'
             "rubric 1: there is no counter 'warm'; mmcore profile --json prints all",
         ),
         (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nseconds = -1\n', "limits.seconds must be a number, not '-1.0'"),
+        (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nmemory_mb = 100\n', "limits.memory_mb must be 400 or more, not 100"),
+        (f'title = "x"\n{SIZES}{RUBRIC}[entry]\nalice = 3\n', "entry.alice must be a string, not '3'"),
         (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "time"\nmost = 2\npoints = 1\n', "compares with a reference"),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "hidden-sizes"\npoints = 1\n', "sizes.hidden has none"),
@@ -134,6 +136,25 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     assert hidden["score"] == 1
     assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
     assert "33" not in (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
+
+
+def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
+    submitted, task = tmp_path / "submitted", tmp_path / "task.toml"
+    submitted.mkdir()
+    (submitted / "two.cu").write_text(NAIVE.replace("mm(", "naive(") + TILED.replace("mm(", "tiled("))
+    text = f'title = "x"\n{SIZES}{RUBRIC}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n'
+
+    def graded() -> tuple[float, set[str], str]:
+        command = [*COMMAND, *map(str, (task, submitted, "-o", tmp_path / "report", "--json"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        (grade,) = json.loads(done.stdout)["grades"]
+        return grade["points"], {each["message"] for each in grade["outcomes"]}, done.stderr
+
+    task.write_text(text)
+    reason = "two.cu has 2 kernels, naive, tiled; the table [entry] of the task can name a student's kernel"
+    assert graded() == (0, {f"not graded: {reason}"}, "")
+    task.write_text(f'{text}[entry]\ntwo = "tiled"\nlate = "tiled"\n')
+    assert graded() == (5, {""}, "entry names students without a submission: late\n")
 
 
 def test_a_changed_rubric_grades_what_is_stored(tmp_path: Path) -> None:
