@@ -78,8 +78,9 @@ def answer(proof: Proof, kernel: Kernel) -> list[RenderableType]:
 
 
 def _lines(reason: Violation, kernel: Kernel) -> list[RenderableType]:
-    """Return a reason as a heading, the line of source, the lines that call it, and a sentence."""
+    """Return a reason as a heading, the line of source, the lines that call it, a sentence, and what to try."""
     place = f" at {reason.source}:{reason.line}" if reason.line else ""
     of_c = reason.array == "C" and reason.count is not None
     count = f", {reason.count:,} element{'s' * (reason.count != 1)} of C" if of_c else ""
-    return [f"{reason.kind}{place}{count}", *quoted(kernel, reason), indented(reason.message), ""]
+    below = [reason.message, *([f"try {reason.hint}"] if reason.hint else [])]
+    return [f"{reason.kind}{place}{count}", *quoted(kernel, reason), *map(indented, below), ""]

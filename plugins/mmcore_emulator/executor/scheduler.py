@@ -87,12 +87,16 @@ class BlockBatchExecutor:
         """Report the remaining lanes: each waits for another."""
         self._waits.report_deadlocks()
         filling = [index for index in self._polling if self._fills(index)]
+        deadlocks = []
         for index, mask in self._polling.items():
             at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
             asked = self.machine.mbarriers.asked.get(id(at))
             first = _PARITY if index in filling or not filling else ""
             text, hint = partial(self._awaited, asked), partial(self._awaited_hint, asked, first)
-            self.machine.observers.report(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
+            deadlocks.append(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
+        # A wait with a hint is the cause; the others follow from it.
+        for each in sorted(deadlocks, key=lambda each: not each.hint(self._batch.first_of(each.lanes))):
+            self.machine.observers.report(each)
         self._polling = {}
 
     def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:

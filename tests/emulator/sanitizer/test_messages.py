@@ -7,8 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from mmcore import Kernel
+from mmcore.cell import Cell
+from mmcore.measure import measure
 from mmcore_emulator import launch
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.proof import prove_cell
+from mmcore_emulator.adapter.prove_command import answer
 from tests.emulator.sanitizer.corpus import FOLDER, cases
 
 WAITING = """
@@ -62,13 +69,40 @@ def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() 
 
 
 def test_the_wait_of_the_producer_comes_first_and_has_the_hint() -> None:
+    report = launch(_with_a_producer(), "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    assert [each.message.split()[12] for each in report.hazards] == ["empty", "full"]
+    assert ["parity 1" in each.hint for each in report.hazards] == [True, False]
+
+
+def test_run_and_prove_list_the_wait_of_the_producer_first(tmp_path: Path) -> None:
+    (tmp_path / "hang.cu").write_text(_with_a_producer())
+    kernel = Kernel(
+        name="tests.hang",
+        source=tmp_path / "hang.cu",
+        entry="f",
+        configs=[{"block": (64,)}],
+        grid=lambda *_: (1,),
+        architecture="90a",
+        min_compute_capability=(9, 0),
+        arguments=("C",),
+    )
+    cell = Cell(kernel.name, 8, 8, 8, device="emulator")
+    proof = prove_cell(cell, Emulator(), kernel)
+    for violations in (measure(cell, Emulator(), kernel).violations, proof.reasons):
+        waits = [each for each in violations if each.kind == "deadlock"]
+        assert ["parity 1" in each.hint for each in waits] == [True, False]
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(*answer(proof, kernel))
+    assert "try a first wait for parity 1" in capture.get()
+
+
+def _with_a_producer() -> str:
+    """Return the source of a consumer that waits before the producer in the code, which waits for a wrong parity."""
     expected = 'asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 4;"'
     expected += ':: "r"((unsigned)__cvta_generic_to_shared(&full)));'
     begin, _, _ = WAITING.partition("    if (threadIdx.x < 32)")
-    source = f"{begin}    if (threadIdx.x >= 32) wait(&full, 0);\n    else {{ wait(&empty, 0); {expected} }}\n}}\n"
-    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
-    assert [each.message.split()[12] for each in report.hazards] == ["empty", "full"]
-    assert ["parity 1" in each.hint for each in report.hazards] == [True, False]
+    return f"{begin}    if (threadIdx.x >= 32) wait(&full, 0);\n    else {{ wait(&empty, 0); {expected} }}\n}}\n"
 
 
 @pytest.mark.parametrize("count", [16, 8])
