@@ -273,9 +273,9 @@ def test_pytest_benchmarks_table_is_for_comparisons_and_narrow(pytester: pytest.
 
 
 def test_times_of_emulations_are_not_compared(pytester: pytest.Pytester) -> None:
-    options = ("--mm-kernel", KERNEL, *SMALL, "--benchmark-compare", "-v")
-    for _ in range(2):
-        result = run(pytester, *options, device="emulator")
+    options = ("--mm-kernel", KERNEL, *SMALL, "-v", "--benchmark-compare")
+    for asked in (options[:-1], options):
+        result = run(pytester, *asked, device="emulator")
         result.assert_outcomes(passed=1)
         result.stdout.no_re_match_line(r"Name \(time in")
     result = run(pytester, *options, "--benchmark-compare-fail=median:5%", device="emulator")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, Square
 from mmcore.cli.output import rendered
 from mmcore.errors import InvalidKernel, NoDevice
 from mmcore.executor import run
@@ -23,7 +23,7 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
-from mmcore_tools.conform.command import report
+from mmcore_tools.conform.command import report, summary
 from mmcore_tools.conform.conformance import Conformance, conform_kernel
 from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from tests import wrong_kernels
@@ -550,6 +550,21 @@ def test_options_select_one_config_which_the_command_to_repeat_names() -> None:
     cases = json.loads(result.stdout)[0]["cases"]
     assert {each["config"] for each in cases if each["property"] == "product"} == {"b8-TILE8"}
     assert any("conform upc.kernel11 --block 8x8" in each["reproduce"] for each in cases)
+
+
+@pytest.mark.usefixtures("few")
+def test_configs_that_are_not_tested_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Space({"block": ((16, 8), (8, 8), (4, 4))}, default=[{"block": (16, 8)}, {"block": (8, 8)}])
+    kernel = wrong_kernels.kernel(tmp_path, configs=space)
+    found = conformance(kernel)
+    assert summary(found) == "tests.own: CONFORMS in 2 of 3 configs"
+    table = rendered(*report(found, quiet=False, verbose=False), terminal=False)
+    assert re.search(r"^tested +2 of 3 configs; --config selects another$", table, re.MULTILINE)
+    assert found.to_json()["left_out_configs"] == 1
+    monkeypatch.setattr(module, "MOST_COUNTED", 1)
+    assert conformance(kernel, config=kernel.config((4, 4))).configs == "1 of at least 2 configs"
+    every = conformance(wrong_kernels.kernel(tmp_path, configs=[{"block": (16, 8)}, {"block": (8, 8)}]))
+    assert (summary(every), every.left_out_configs) == ("tests.own: CONFORMS", 0)
 
 
 @pytest.mark.usefixtures("few")

@@ -91,6 +91,7 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
         ("device", conformance.device),
         ("sanitizer", conformance.sanitizer),
         ("seed", str(conformance.seed)),
+        ("tested", f"{conformance.configs}; --config selects another" if conformance.configs else ""),
         ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
         ("not executed", places(conformance.not_executed)),
     ]
@@ -108,7 +109,8 @@ def summary(conformance: Conformance) -> str:
     elif conformance.stopped:
         result = f"NOT FINISHED{stopped}"
     else:
-        result = f"NOT TESTED: {conformance.untested}" if conformance.untested else "CONFORMS"
+        result = f"CONFORMS{conformance.configs and f' in {conformance.configs}'}"
+        result = f"NOT TESTED: {conformance.untested}" if conformance.untested else result
     return f"{conformance.kernel.name}: {result}"
 
 

@@ -35,6 +35,9 @@ SANITIZER = "emulator"
 MOST_FORCED = 24
 """The most cases of a kernel with known bugs that are launched against its constraints."""
 
+MOST_COUNTED = 10_000
+"""The most configs of a kernel that are counted; a space may have millions."""
+
 _RUNS = ("run_once", "run_case")  # the functions of the worker that run a case, and a thorough one
 
 Progress = Callable[[str, int, int], None]
@@ -50,6 +53,7 @@ class Conformance:
         seed: the seed of the inputs.
         outcomes: the outcomes in the order of the tests.
         left_out: the number of allowed products that were not tested.
+        left_out_configs: the number of declared configs that were not tested, at most ``MOST_COUNTED``.
         stopped: the reason if not all tests were run: the time limit, or a process that died.
         not_executed: the lines that no case on the emulator has executed, as :class:`mmcore.verdict.Findings` has them.
     """
@@ -60,6 +64,7 @@ class Conformance:
     seed: int
     outcomes: tuple[Outcome, ...]
     left_out: int = 0
+    left_out_configs: int = 0
     stopped: str = ""
     not_executed: tuple[Mapping[str, Any], ...] = ()
 
@@ -73,6 +78,13 @@ class Conformance:
         """The reason if no product could be tested; empty if one was, or if any test failed."""
         runs = self.of("product")
         return "" if self.failures or any(each.outcome != SKIPPED for each in runs) else runs[0].reason
+
+    @property
+    def configs(self) -> str:
+        """The numbers of tested and of declared configs, such as "1 of 7 configs"; empty if all were tested."""
+        tested = len(self.kernel.usual_configs)
+        least = "at least " if self.left_out_configs == MOST_COUNTED else ""
+        return f"{tested} of {least}{tested + self.left_out_configs:,} configs" if self.left_out_configs else ""
 
     def why_untested(self, name: str) -> str:
         """Return the reason why a property without an outcome has none."""
@@ -97,7 +109,7 @@ class Conformance:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conformance as JSON-ready values."""
-        names = ("device", "sanitizer", "seed", "conforms", "left_out", "stopped", "not_executed")
+        names = ("device", "sanitizer", "seed", "conforms", "left_out", "left_out_configs", "stopped", "not_executed")
         values = {"kernel": self.kernel.name, **{name: getattr(self, name) for name in names}}
         counts = {name: dict(Counter(each.outcome for each in self.of(name))) for name in PROPERTIES}
         return {**values, "properties": counts, "cases": [each.to_json() for each in self.outcomes]}
@@ -126,6 +138,10 @@ def conform_kernel(
         MmcoreError: the kernel, the device or the compiler does not exist.
     """
     kernel, device = referenced_kernel(reference), device_name(device)
+    tested = (config,) if config else kernel.usual_configs
+    further = sum(
+        1 for _ in itertools.islice((each for each in kernel.all_configs if each not in tested), MOST_COUNTED)
+    )
     kernel = replace(kernel, configs=[config.to_json()]) if config else kernel
     seed = fresh_seed() if seed is None else seed
     tests = _Tests(kernel, reference, device, SANITIZER, seed, timeout, config.to_json() if config else {})
@@ -153,7 +169,7 @@ def conform_kernel(
     reproducible = tuple(each if each.reproduce else replace(each, reproduce=again) for each in outcomes)
     left_out = cases.left_out + max(0, len(cases.allowed) - begun)
     missing = [] if stopped else tests.executed.missing(kernel.source.name)
-    return Conformance(kernel, device, SANITIZER, seed, reproducible, left_out, stopped, tuple(missing))
+    return Conformance(kernel, device, SANITIZER, seed, reproducible, left_out, further, stopped, tuple(missing))
 
 
 @dataclass(frozen=True)
