@@ -9,9 +9,10 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
-from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
+from mmcore.kernel.arguments import SIZES, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint, Multiple
+from mmcore.kernel.signature import signatures
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
@@ -19,6 +20,7 @@ from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
+from mmcore_sources.cuda_file.whole_sizes import compute_capability, steps_of_k, whole_tiles
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
@@ -82,7 +84,7 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
     if "build" in inferred.attributes:
         raise InvalidKernel(f"the kernel of {path.name} is not CUDA C++, which alone is copied into a package")
     text = str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
-    return {module: declaration(inferred, kernel, source), source: text, **_headers(path, text)}
+    return {module: declaration(inferred, kernel, source, text), source: text, **_headers(path, text)}
 
 
 def _headers(path: Path, text: str) -> dict[str, str]:
@@ -92,14 +94,16 @@ def _headers(path: Path, text: str) -> dict[str, str]:
     return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
-def declaration(inferred: Inferred, kernel: str, source: str) -> str:
-    """Return the text of a module that declares an inferred kernel."""
-    attributes = dict(inferred.attributes)
+def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
+    """Return the text of a module that declares an inferred kernel; ``text`` is that of its source."""
+    attributes = {**compute_capability(text), **inferred.attributes}
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     several = (*attributes["constraints"], *attributes["program_sizes"])
-    constraints: Sequence[Constraint] = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo)]
+    constraints = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo)]
+    if not attributes["program_sizes"]:
+        constraints += _whole(inferred, text)
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
         if isinstance(each, OneBlock):
@@ -135,6 +139,16 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     return head + _HOOK.format(body=body)
 
 
+def _whole(inferred: Inferred, text: str) -> list[Constraint]:
+    """Return the multiples that sizes are where the grid, or the loop along k, counts whole tiles."""
+    attributes = inferred.attributes
+    (config,), entry = attributes["configs"], str(attributes["entry"]).partition("<")[0].rpartition("::")[2]
+    signature = next((each for each in signatures(text) if each.name == entry), None)
+    pairs = zip(signature.parameters, attributes["arguments"], strict=False) if signature is not None else ()
+    roles = {each.name: role for each, role in pairs if isinstance(role, str) and role in SIZES}
+    return [*whole_tiles(attributes["constraints"], config), *steps_of_k(text, entry, roles, config)]
+
+
 def _why_config(inferred: Inferred) -> str:
     """Return the origin of the block, and of each parameter that is a guess."""
     (config,) = inferred.attributes["configs"]
@@ -153,7 +167,7 @@ def _tuple(parts: Sequence[str]) -> str:
 
 def _constraint(constraint: Constraint) -> str:
     if isinstance(constraint, Multiple):
-        return f"Multiple({_tuple(list(map(_text, constraint.sizes)))}, {constraint.of})"
+        return f"Multiple({_tuple(list(map(_text, constraint.sizes)))}, {constraint.of!r})"
     return f"{type(constraint).__name__}()"
 
 

@@ -69,11 +69,18 @@ def device_functions(text: str, entry: str) -> list[Node]:
 
 def rest_left_out(text: str, entry: str, sizes: Mapping[str, str]) -> str:
     """Return the first loop's bound that is a quotient of k rounded down, in a clause; "" without one."""
+    if (bound := whole_steps(text, entry, sizes)) is None:
+        return ""
+    clause = f"line {bound.start_point.row + 1} counts {text_of(bound)} whole steps"
+    return f"{clause} and leaves the rest of k out"
+
+
+def whole_steps(text: str, entry: str, sizes: Mapping[str, str]) -> Node | None:
+    """Return the first loop's bound that is a quotient of k rounded down, such as ``K / BK``; None without one."""
     roles = {"k"} if "k" in sizes.values() else {*sizes.values()}
     names = {name for name, role in sizes.items() if role in roles}
     of_k = (node for node in quotients(_nodes(text, entry)) if names & {text_of(each) for each in walk(node)})
-    clauses = (f"line {each.start_point.row + 1} counts {text_of(each)} whole steps" for each in of_k)
-    return next((f"{clause} and leaves the rest of k out" for clause in clauses), "")
+    return next(of_k, None)
 
 
 def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
