@@ -17,7 +17,7 @@ from mmcore.files import replace
 from mmcore.messages import say
 from mmcore_grading.grading import Grade, graded
 from mmcore_grading.pages import class_page, student_page
-from mmcore_grading.similarity import Pair, similar
+from mmcore_grading.similarity import Pair, groups, similar
 from mmcore_grading.submissions import KERNELS, Submission, ignored, submissions
 from mmcore_grading.tables import csv_table, gradescope_results, json_table
 from mmcore_grading.task import Task, read_task
@@ -66,8 +66,11 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
 
 def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
     full = sum(each.points >= task.points for each in grades)
-    alike = "" if pairs is None else f", {len(pairs)} pairs are similar"
-    return f"{full} with all {task.points:g} points{alike}"
+    points = f"{full} with all {task.points:g} points"
+    if pairs is None:
+        return points
+    count = len(groups(pairs))
+    return f"{points}, {count or 'no'} group{'s' * (count != 1)} of similar submissions"
 
 
 def _write(

@@ -9,7 +9,7 @@ from mmcore.kernel.sizes import size_text
 from mmcore.view import View, escaped
 from mmcore_grading.criteria import Outcome
 from mmcore_grading.grading import Grade
-from mmcore_grading.similarity import Pair
+from mmcore_grading.similarity import Group, Pair, groups
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 from mmcore_tools.pages.html import document, facts, folded
@@ -60,10 +60,15 @@ def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
     rows = "\n".join(_row(grade, task) for grade in grades)
     body.append(f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
     if pairs:
-        lines = (f"{each.first} and {each.second}: {100 * each.part:.0f} %" for each in pairs)
-        items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
-        body.append(f"<h2>Similar submissions</h2><p>The part of the shorter one that both have:</p><ul>{items}</ul>")
+        items = "".join(f"<li>{escaped(_alike(group))}</li>" for group in groups(pairs))
+        words = "Each group, and the part of the shorter one that both of a pair have:"
+        body.append(f"<h2>Similar submissions</h2><p>{words}</p><ul>{items}</ul>")
     return document(task.title, body)
+
+
+def _alike(group: Group) -> str:
+    least, largest = (f"{100 * part:.0f} %" for part in (group.least, group.largest))
+    return f"{', '.join(group.students)}: {least if least == largest else f'{least} to {largest}'}"
 
 
 def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> Iterator[str]:

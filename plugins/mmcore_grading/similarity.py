@@ -24,6 +24,14 @@ class Pair(NamedTuple):
     part: float
 
 
+class Group(NamedTuple):
+    """Students whose submissions are alike, some of them through a third one; the least and largest part of a pair."""
+
+    students: tuple[str, ...]
+    least: float
+    largest: float
+
+
 def similar(submissions: Sequence[Submission], given: Path | None) -> Sequence[Pair] | None:
     """Return the pairs of similar submissions, the most similar first; None without the package copydetect.
 
@@ -48,6 +56,19 @@ def similar(submissions: Sequence[Submission], given: Path | None) -> Sequence[P
         if part >= _LEAST and one.file and other.file:
             pairs.append(Pair(one.student, other.student, round(min(part, 1.0), 3)))
     return sorted(pairs, key=lambda pair: -pair.part)
+
+
+def groups(pairs: Sequence[Pair]) -> Sequence[Group]:
+    """Return the groups that similar pairs connect, the largest first."""
+    connected: list[set[str]] = []
+    for pair in pairs:
+        joined = [each for each in connected if not each.isdisjoint(pair[:2])]
+        connected = [each for each in connected if each not in joined] + [set(pair[:2]).union(*joined)]
+    found = []
+    for students in connected:
+        parts = [pair.part for pair in pairs if pair.first in students]
+        found.append(Group(tuple(sorted(students)), min(parts), max(parts)))
+    return sorted(found, key=lambda group: (-len(group.students), group.students))
 
 
 def _language(file: str) -> str:

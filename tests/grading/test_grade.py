@@ -12,10 +12,11 @@ import pytest
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
+from mmcore_grading.command import _words
 from mmcore_grading.criteria import Answer, Outcome
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
-from mmcore_grading.similarity import similar
+from mmcore_grading.similarity import Pair, groups, similar
 from mmcore_grading.submissions import Submission, submissions
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import CRITERIA, Criterion, Task, read_task
@@ -208,6 +209,15 @@ def test_code_that_all_were_given_makes_no_submissions_similar(tmp_path: Path) -
 
     assert [pair[:2] for pair in similar(written, given) or []] == [("up", "copied")]
     assert len(similar(written, None) or []) > 1
+
+
+def test_similar_submissions_are_in_groups() -> None:
+    pairs = [Pair("d", "e", 1.0), Pair("a", "b", 0.98), Pair("f", "c", 0.9), Pair("b", "c", 0.85)]
+    assert [*groups(pairs)] == [(("a", "b", "c", "f"), 0.85, 0.98), (("d", "e"), 1, 1)]
+    page = class_page(TWO, [], pairs)
+    assert "<li>a, b, c, f: 85 % to 98 %</li><li>d, e: 100 %</li>" in page
+    count = [_words(TWO, [], several).partition("points, ")[2] for several in (pairs, pairs[:1], [])]
+    assert count == [f"{each} of similar submissions" for each in ("2 groups", "1 group", "no groups")]
 
 
 def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
