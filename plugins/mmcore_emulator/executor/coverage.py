@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.unrolled_code import UnrolledCode
 from mmcore_emulator.ptx.instructions import EXIT, Block
 
 Place: TypeAlias = tuple[str, int]
@@ -16,7 +17,10 @@ Place: TypeAlias = tuple[str, int]
 
 @dataclass
 class Direction:
-    """One way that threads can continue at a conditional branch; ``back`` is true for another turn of a loop."""
+    """One way that threads can continue at a conditional branch; ``back`` is true for another turn of a loop.
+
+    Both ways of a loop are taken, too, if several turns were executed in copies of its code.
+    """
 
     taken: bool = False
     back: bool = False
@@ -28,7 +32,7 @@ class Coverage:
     """The executed lines and branches of several launches, whose code may be translated differently.
 
     Attributes:
-        lines: for each line, whether an instruction of it was executed.
+        lines: for each line, whether an instruction of it was executed, in any copy of its code.
         branches: for each conditional branch, by its place and its number there, both directions.
         work: the work of the launches.
     """
@@ -41,18 +45,25 @@ class Coverage:
         """Add what a launch has executed."""
         self.work += launch.work
         blocks = launch.translation.blocks
+        code = UnrolledCode(blocks, launch.entered)
+        executed = launch.entered | code.copies()
         numbers: Counter[Place] = Counter()
         for index, block in enumerate(blocks):
             for place in _places(block):
-                self.lines[place] = self.lines.get(place, False) or index in launch.entered
+                self.lines[place] = self.lines.get(place, False) or index in executed
             end = block.end
             if end is None or end.guard is None or block.taken is None:
                 continue
             place = end.source, end.line
             both = self.branches.setdefault((place, numbers[place]), (Direction(), Direction()))
-            for direction, target in zip(both, (block.following, block.taken), strict=True):
-                direction.taken |= (index, target) in launch.branched
-                direction.back |= _is_back(blocks, index, target)
+            targets = block.following, block.taken
+            loops = [_loop(blocks, index, target) for target in targets]
+            turned = not all(each.taken for each in both) and any(
+                first is not None and code.has_several_turns(first, index) for first in loops
+            )
+            for direction, target, first in zip(both, targets, loops, strict=True):
+                direction.taken |= turned or (index, target) in launch.branched
+                direction.back |= first is not None
                 direction.leads_to |= set() if target == EXIT else _places(blocks[target])
             numbers[place] += 1
 
@@ -119,12 +130,12 @@ class Coverage:
         return cls(lines, branches)
 
 
-def _is_back(blocks: Sequence[Block], index: int, target: int) -> bool:
-    """Return whether a branch of a block to another leads back, at once or by a jump."""
+def _loop(blocks: Sequence[Block], index: int, target: int) -> int | None:
+    """Return the first block of the loop that a branch of a block leads back to, at once or by a jump, or None."""
     if 0 <= target < len(blocks) and target > index and not blocks[target].body:
         jump = blocks[target]
         target = jump.taken if jump.taken is not None and (jump.end is None or jump.end.guard is None) else target
-    return 0 <= target <= index
+    return target if 0 <= target <= index else None
 
 
 def _places(block: Block) -> set[Place]:
