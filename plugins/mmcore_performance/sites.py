@@ -63,6 +63,7 @@ class Site:
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
         narrow: requests of a thread's loads of neighbours, or of elements that could be, each by itself.
+        fragments: requests of loads of a matrix product's fragments, whose width is the instruction's.
         stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
     """
 
@@ -75,6 +76,7 @@ class Site:
     wavefronts: int
     conflicts: int
     narrow: int
+    fragments: int
     stride: int | None
 
 
@@ -117,6 +119,7 @@ class SiteRecorder(Counting):
                 wavefronts=counts["wavefronts"],
                 conflicts=counts["conflicts"],
                 narrow=counts["narrow"],
+                fragments=counts["fragments"],
                 stride=self._strides.get(place),
             )
             for place, counts in sorted(self._sites.items())
@@ -188,8 +191,8 @@ class SiteRecorder(Counting):
             return
         cost = self._site_costs.cost(self._batch, access)
         self._sites[place].update(cost)
-        if id(access.at) in self._narrow:
-            self._sites[place]["narrow"] += cost["requests"]
+        for name, counts in (("narrow", id(access.at) in self._narrow), ("fragments", _is_fragment(access))):
+            self._sites[place][name] += cost["requests"] * counts
         if self._strides.get(place) is None:
             self._strides[place] = self._stride(access)
 
@@ -241,6 +244,10 @@ def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str
         passes, conflicts = shared_wavefronts(access, address, active)
         counts |= {"wavefronts": passes, "conflicts": conflicts}
     return {name: count * times for name, count in counts.items()}
+
+
+def _is_fragment(access: Access) -> bool:
+    return effect(access.at).kind == "fragment move"
 
 
 def _least_sectors(address: Rows, active: Active, nbytes: int) -> int:

@@ -32,6 +32,7 @@ from tests.kernel_sources import kernel_sources
 from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
+FRAGMENTS = kernel_sources("fragments")
 POSTED = kernel_sources("posted")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
 # The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
@@ -113,6 +114,21 @@ def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: 
         stores = [each["gain"] for each in answers[size, far]["reasons"] if each["kind"] == "uncoalesced"]
         saved = 1 - answers[size, near]["seconds"] / answers[size, far]["seconds"]
         assert stores == [pytest.approx(saved, abs=0.02)] if size == "128" else (stores == [] and saved < LEAST_GAIN)
+
+
+def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path) -> None:
+    answers = []
+    for source in FRAGMENTS.values():
+        (tmp_path / "mm.cu").write_text(source)
+        answers.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "1024", "--json").stdout))
+    slow, better = answers
+    first = slow["reasons"][0]
+    here = [at for at, text in enumerate(FRAGMENTS["from global memory"].splitlines(), 1) if "// here" in text]
+    assert (first["kind"], [first["line"]]) == ("little reuse", here)
+    assert first["sentence"].startswith("each element of A is loaded 64 times from global memory, as every warp loads")
+    assert "float4" not in str(slow["reasons"])
+    assert 0 < first["gain"] <= 1 - better["seconds"] / slow["seconds"] + 0.01
+    assert "little reuse" not in [each["kind"] for each in better["reasons"]]
 
 
 def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(tmp_path: Path) -> None:

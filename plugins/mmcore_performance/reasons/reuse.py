@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.rates import SHARED_PASS
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
 _TILE = 4  # edge of a thread's tile that is advised
 _NEEDED = 2 / _TILE  # cycles of loads for a multiply-add
 _WARP = 32
+_PASS_BYTES = 128  # of shared memory
+_PASSES = 3  # of a tile's bytes: a load and a store by 16 bytes, and a load of fragments
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -24,6 +27,9 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
             site = max(several, key=_least)
             saved = access_costs(site, sum(map(_least, several)) - fmas * _NEEDED)
             yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
+    fragments = [site for site in launch.sites if site.fragments and _is_operand(site, "global")]
+    if fragments:
+        yield _fragments(observation, fragments)
 
 
 def lacks_reuse(launch: ObservedLaunch, space: str) -> bool:
@@ -38,8 +44,11 @@ def _multiply_adds(launch: ObservedLaunch) -> float:
 
 
 def _loads(launch: ObservedLaunch, space: str) -> list[Site]:
-    loads = [site for site in launch.sites if site.place.kind == "load" and site.place.array != "C"]
-    return [site for site in loads if site.place.space == space]
+    return [site for site in launch.sites if not site.fragments and _is_operand(site, space)]
+
+
+def _is_operand(site: Site, space: str) -> bool:
+    return site.place.space == space and site.place.kind == "load" and site.place.array != "C"
 
 
 def _least(site: Site) -> float:
@@ -47,11 +56,16 @@ def _least(site: Site) -> float:
     return memory(site) if site.place.space != "shared" else float(site.wavefronts - site.conflicts)
 
 
-def _global(observation: Observation, site: Site, several: list[Site], fmas: float, saved: Costs) -> Reason:
+def _times(observation: Observation, site: Site) -> float:
+    """Return how often each element of a matrix is loaded."""
     problem, small, matrix = observation.problem, observation.small, site.place.array
     rows, columns = small.shape(matrix) if matrix in ("A", "B") else (1, 1)
     times = site.threads * site.place.nbytes / (rows * columns * small.dtype_of("A").itemsize)
-    times *= (problem.n if matrix == "A" else problem.m) / (small.n if matrix == "A" else small.m)
+    return times * (problem.n if matrix == "A" else problem.m) / (small.n if matrix == "A" else small.m)
+
+
+def _global(observation: Observation, site: Site, several: list[Site], fmas: float, saved: Costs) -> Reason:
+    matrix, times = site.place.array, _times(observation, site)
     return Reason(
         "little reuse",
         f"each element of {matrix} is loaded {times:,.0f} times from global memory, since every thread loads what it "
@@ -60,6 +74,21 @@ def _global(observation: Observation, site: Site, several: list[Site], fmas: flo
         site.place.line,
         site.place.column,
         saved,
+    )
+
+
+def _fragments(observation: Observation, several: list[Site]) -> Reason:
+    """Return the reason of fragments that each warp loads from global memory, and not from a tile in shared memory."""
+    site = max(several, key=memory)
+    least = sum(each.threads * each.place.nbytes / _PASS_BYTES * _PASSES * SHARED_PASS for each in several)
+    return Reason(
+        "little reuse",
+        f"each element of {site.place.array} is loaded {_times(observation, site):,.0f} times from global memory, as "
+        "every warp loads the fragments that it multiplies",
+        "copy tiles of A and B into shared memory, 16 bytes with each load and store, and load fragments from there",
+        site.place.line,
+        site.place.column,
+        access_costs(site, sum(map(memory, several)) - least),
     )
 
 

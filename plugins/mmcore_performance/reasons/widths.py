@@ -58,7 +58,8 @@ def _copies(launch: ObservedLaunch, site: Site) -> bool:
     if not (from_global or (place.space == "shared" and place.kind == "store")):
         return False
     several = site.threads >= _SEVERAL * launch.overlaps.blocks * launch.block.size
-    return several and place.nbytes < WIDEST and abs(site.stride or 0) == place.nbytes and not site.narrow
+    neighbours = place.nbytes < WIDEST and abs(site.stride or 0) == place.nbytes
+    return several and neighbours and not site.narrow and not site.fragments
 
 
 def _wide(site: Site) -> Site:
