@@ -85,3 +85,30 @@ def test_fragments_of_a_tile_belong_to_one_warp() -> None:
     text = FRAGMENTS.replace("LANE", "threadIdx.x")
     assert block_and_grid(kernel(text)) == ("b32x1", "ceil(n / 8), ceil(m / 8)")
     assert "block" in guesses(text)
+
+
+SINGLE = """
+#include <mma.h>
+using namespace nvcuda;
+const int SIDE = 16;
+__global__ void one(const half *p, const half *q, float *r)
+{
+    wmma::fragment<wmma::matrix_a, SIDE, SIDE, SIDE, half, wmma::col_major> a;
+    wmma::fragment<wmma::matrix_b, SIDE, SIDE, SIDE, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, SIDE, SIDE, SIDE, float> c;
+    wmma::fill_fragment(c, 0.0f);
+    wmma::load_matrix_sync(a, p, SIDE);
+    wmma::load_matrix_sync(b, q, SIDE);
+    wmma::mma_sync(c, a, b, c);
+    wmma::store_matrix_sync(r, c, SIDE, wmma::mem_row_major);
+}
+int main() { half *p, *q; float *r; one<<<1, 32>>>(p, q, r); }
+"""
+
+
+def test_the_sizes_of_a_kernel_with_one_fragment_are_those_of_the_fragment(tmp_path: Path) -> None:
+    (tmp_path / "one.cu").write_text(SINGLE)
+    result = mmcore("run", str(tmp_path / "one.cu"), "--device", "emulator", "-q")
+    assert result.stdout.splitlines()[-1] == "TEST PASS"
+    found = kernel(SINGLE)
+    assert (found.column_major, found.square_problem(128).n) == ("A", 16)

@@ -45,6 +45,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     scalar_type,
     with_arguments,
 )
+from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
 from mmcore_sources.cuda_file.inference.tensor_maps import (
@@ -141,6 +142,10 @@ def infer(
     if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
         columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
+    fragment = None if roles.sizes or columns else single_fragment(source, body)
+    if "column_major" not in given and fragment is not None and fragment[1]:
+        columns = fragment[1]
+        role_notes.append(Note(f"storage of {columns}", "by columns", "as the fragments say", "--column-major ''"))
     if "column_major" not in given and maps:
         columns, storage_notes = stored_columns(body, launch, roles, maps)
         role_notes += storage_notes
@@ -169,11 +174,11 @@ def infer(
     extents = dict(zip(EXTENTS, dim3(shape), strict=True))
     whole = program_sizes(source, body, launch, roles, rule, {**chosen.values, **extents}, launched)
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
-    free = with_free_sizes(text, roles.sizes) if fixing else None
+    free = with_free_sizes(text, roles.sizes) if fixing and roles.sizes else None
     if fixing is not None:
         scaled = replace(fixing, rule=rule if free else None)
         constraints = tuple(scaled if each is fixing else each for each in constraints)
-        role_notes.append(scaled.note(roles.sizes))
+        role_notes.append(scaled.note(roles.sizes or ("the fragments",)))
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -241,6 +246,8 @@ def _roles(
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
+    elif not roles.sizes and (fragment := single_fragment(source, body)) is not None:
+        constraints = (fragment[0],)
     return roles, notes, constraints
 
 
