@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.adapter.views import check_view
+from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
@@ -113,11 +114,14 @@ def check_cell(
     return check
 
 
-def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False, most_work: float = math.inf) -> list[Violation]:
+def sanitized_run(
+    loaded: LoadedKernel, *, quiet: bool = False, most_work: float = math.inf, watching: Sequence[Observer] = ()
+) -> list[Violation]:
     """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
 
     There is one violation for each kind, array and line, with the number of threads or elements of C. With ``quiet``,
-    what the kernel prints is dropped. Raises TimeLimit after ``most_work`` of a launch, as at the deadline.
+    what the kernel prints is dropped. Other observers may be ``watching`` too. Raises TimeLimit after ``most_work`` of
+    a launch, as at the deadline.
     """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
@@ -139,6 +143,7 @@ def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False, most_work: float
             checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
         # Blocks that others wait for run late, so that missing waits show.
         run.alone, run.most_work = checking.reads_flags, most_work
+        run.observers = (checking, *watching)
         if quiet:
             run.write = len
         execute(run)

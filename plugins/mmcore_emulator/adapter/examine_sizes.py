@@ -23,6 +23,7 @@ from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.check import sanitized_run
+from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
@@ -95,6 +96,11 @@ def examine(
                 outside = found
             if in_program and not found.is_right:
                 break
+        if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:
+            if planned.kernel.in_program(short.cell.problem(planned.kernel), planned.config):
+                tried.append(short)
+            else:
+                outside = short
     if asserted is not None and not tried:
         tried.append(asserted)
     elif asserted is not None:
@@ -135,6 +141,7 @@ class _Runs:
         on_tensor_cores = self._kernel.dtype != "float64" and any(
             effect(each).kind in _PRODUCTS for function in functions for each in function.body
         )
+        self._steps, self._most_work = Steps(self._kernel, self._config), _EXCESS * work / _SECONDS
         self._sizes = CodeSizes(
             self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
         )
@@ -264,8 +271,19 @@ class _Runs:
         with self._loaded(size.problem) as loaded:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
-            run = partial(sanitized_run, loaded, quiet=True, most_work=_EXCESS * self._work / _SECONDS)
+            counted = MultiplyAdds()
+            run = partial(sanitized_run, loaded, quiet=True, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
+            self._steps.add(loaded, size.problem, counted)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings(verified.violations), mismatch)
+
+    def beyond_steps(self) -> Tried | None:
+        """Return a product with more steps along k than the kernel takes at any k; None if there is none."""
+        with contextlib.suppress(MmcoreError):
+            if problem := self._steps.beyond():
+                cell = replace(Size(problem, "").cell(self._cell), seed=self._seed)
+                with self._loaded(problem) as loaded:
+                    return self._steps.tried(loaded, problem, cell, self._most_work)
+        return None

@@ -16,7 +16,8 @@ from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE: Values = np.zeros((1,) * 6, np.uint32)
-_MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
+MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
+"""All memories, for observers of none."""
 
 
 @dataclass(slots=True)
@@ -137,7 +138,7 @@ class Observers(Observer):
         self._observers = observers
         self._record = record
         # Memories that all of them ignore.
-        self.ignores = frozenset.intersection(*(observer.ignores for observer in observers), _MEMORIES)
+        self.ignores = frozenset.intersection(*(observer.ignores for observer in observers), MEMORIES)
 
     def __bool__(self) -> bool:
         return bool(self._observers)

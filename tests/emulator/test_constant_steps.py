@@ -1,0 +1,46 @@
+"""Loops along k with a constant number of steps: one block of a product with a larger k shows the fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore import Kernel, Square
+from mmcore.api import cell
+from mmcore.executor.choose_device import open_device
+from mmcore_emulator.adapter.examination_report import Examination
+from mmcore_emulator.adapter.examine_sizes import examine
+from tests.wrong_kernels import kernel
+
+STEPS = "for (int p = 0; p < k; ++p)"
+PADDED = "for (int t = 0; t < {limit}; t += 1024)\n        for (int p = t; p < t + 1024; ++p)"
+TERM = "sum += A[row * k + p] * B[p * n + column];"
+GUARDED = "sum += (p < k ? A[row * k + p] : 0.0f) * (p < k ? B[p * n + column] : 0.0f);"
+
+
+def steps(folder: Path, loop: str, *constraints: Square) -> Kernel:
+    return kernel(folder, (STEPS, loop), (TERM, GUARDED), constraints=constraints)
+
+
+def examined(kernel: Kernel) -> Examination:
+    requested, nameless = cell(kernel, 64, device="emulator", seed=1, timings=())
+    return examine(requested, open_device("emulator"), kernel=nameless)
+
+
+@pytest.mark.parametrize("constraints", [(), (Square(),)], ids=["any", "square"])
+@pytest.mark.parametrize("count", [700, 1024])
+def test_a_constant_number_of_steps_is_wrong_for_a_larger_k(
+    tmp_path: Path, count: int, constraints: tuple[Square, ...]
+) -> None:
+    found = examined(steps(tmp_path, f"for (int p = 0; p < {count}; ++p)", *constraints))
+    assert found.wrong is not None
+    assert count < found.wrong.cell.k <= count + 64
+    assert f"multiplies {count} times for an element of C at any k" in str(found.faults[0])
+    assert [row["right"] for row in found.sizes] == [True] * (len(found.sizes) - 1) + [False]
+
+
+@pytest.mark.parametrize("constraints", [(), (Square(),)], ids=["any", "square"])
+def test_steps_up_to_a_multiple_of_a_large_depth_are_right(tmp_path: Path, constraints: tuple[Square, ...]) -> None:
+    assert examined(steps(tmp_path, PADDED.format(limit="k"), *constraints)).faults == ()
+    assert examined(steps(tmp_path, PADDED.format(limit="1024"), *constraints)).faults
