@@ -1,5 +1,5 @@
 // A trap is a violation of the threads that reach it.
-// with STATEMENT, NAME: __trap(); -> trap | __brkpt(); -> breakpoint
+// with STATEMENT, NAME: __trap(); -> trap: __trap(), or an access through a null pointer | __brkpt(); -> breakpoint
 // with ARCH: 75 | 90 | 100
 // launch: architecture="ARCH"
 // P[t] = int(t % 5 != 3)
