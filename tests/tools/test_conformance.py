@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Space, Square
+from mmcore.cell import Cell
 from mmcore.cli.output import rendered
 from mmcore.errors import InvalidKernel, NoDevice
 from mmcore.executor import run
@@ -25,7 +26,7 @@ from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_tools.conform.command import report, summary
 from mmcore_tools.conform.conformance import Conformance, conform_kernel
-from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, Case, Outcome, groups
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.emulator.modern import SPLIT_K
@@ -629,3 +630,38 @@ def test_pytest_says_why_nothing_is_tested(pytester: pytest.Pytester, options: t
     result = conform_by_pytest(pytester, *options)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([f"*{said}*"])
+
+
+def outcomes_by_size(**sizes: tuple[tuple[int, int, int], ...]) -> list[Outcome]:
+    """Return the outcomes of products by their sizes, as FAILED=((2, 2, 2),)."""
+    cases = ((outcome, Case(Cell("tests.own", *each), "b16", "a size")) for outcome in sizes for each in sizes[outcome])
+    return [Outcome("product", str(case), outcome, "wrong", "$", case) for outcome, case in cases]
+
+
+WHOLE = ((64, 64, 64), (128, 128, 128))
+TWO = ((64, 128, 32), (128, 64, 96))
+
+
+def test_two_failures_have_no_common_condition() -> None:
+    ((common, failures),) = groups(outcomes_by_size(passed=WHOLE, failed=TWO))
+    assert (common, len(failures)) == ("", 2)
+    ((common, failures),) = groups(outcomes_by_size(passed=WHOLE, failed=(*TWO, (64, 64, 97))))
+    assert (common, len(failures)) == ("m, n and k not all equal", 3)
+
+
+@pytest.mark.parametrize(
+    ("passed", "steps", "cause"),
+    [
+        (WHOLE, "k / 64 * 64", "; line 8 counts k / 64 whole steps and leaves the rest of k out"),
+        ((*WHOLE, (64, 64, 96)), "k / 64 * 64", ""),
+        (WHOLE, "k", ""),
+    ],
+    ids=["a rest of k", "right with a rest of k", "no steps"],
+)
+def test_two_failures_with_a_rest_of_k_name_the_loop_that_leaves_it_out(
+    tmp_path: Path, passed: tuple[tuple[int, int, int], ...], steps: str, cause: str
+) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, ("p < k", f"p < {steps}"))
+    found = Conformance(kernel, "emulator", "emulator", SEED, tuple(outcomes_by_size(passed=passed, failed=TWO)))
+    said = report(found, quiet=False, verbose=False)[-1]
+    assert said == f"\nFAIL product: 2 cases; the smallest, 64×128×32 with b16 (a size): wrong{cause}\n  $ $"

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,13 +14,16 @@ import click
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import block_option, config_option, device_option, requested_config, seed_type, timeout_option
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
-from mmcore.errors import UnknownKernel
+from mmcore.errors import MmcoreError, UnknownKernel
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore.verdict import places
+from mmcore_sources.cuda_file.repairs.edits import rest_left_out
+from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
-from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, are_remainders_of_k, groups
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -130,8 +134,22 @@ def _failures(conformance: Conformance, name: str) -> Iterator[str]:
         first = failures[0]
         where = common if common.startswith(("only with", "every case")) else f"all with {common}"
         clause = f", {where}" if common else ""
+        unexplained = name == "product" and not common
+        remainders = unexplained and are_remainders_of_k(failures, conformance.of(name))
+        cause = _steps_of_k(conformance.kernel) if remainders else ""
         subject = f"{len(failures)} cases{clause}; the smallest, {first.what}" if len(failures) > 1 else first.what
-        yield f"\nFAIL {name}: {subject}: {first.reason}\n  $ {first.reproduce}"
+        yield f"\nFAIL {name}: {subject}: {first.reason}{cause and f'; {cause}'}\n  $ {first.reproduce}"
+
+
+def _steps_of_k(kernel: Kernel) -> str:
+    """Return the line of a source that counts whole steps of k alone, in a clause; empty without one."""
+    if kernel.is_code:
+        return ""
+    with contextlib.suppress(MmcoreError):
+        entry = kernel.entry_named()
+        named = replace(kernel, entry=entry, arguments=kernel.arguments_of(entry))
+        return rest_left_out(kernel.source_text(), entry.partition("<")[0], sizes_of(named))
+    return ""
 
 
 def _cases(conformance: Conformance) -> Iterator[str]:

@@ -42,6 +42,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 UNPROVED = "not proved"
 """The beginning of the reason why a case has no proof, which keeps the other cases of its config from one, too."""
 
+_LEAST = 3  # failing cases that show a common condition; two have many by chance
 _FEW = 0.25  # the share of the passing cases that may share the condition of all failures
 _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in range(9) if 1 < factor << shift <= 256)
 
@@ -117,9 +118,9 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     """Return the failures of one property in groups, each with its common condition: "k not a multiple of 4".
 
     The condition that holds for most failures and no passing case makes the first group; the rest is grouped the same
-    way. If none holds for all failures, but one holds for them and only few passing cases, they make one group: "only
-    with gaps between C's rows". Failures without a case are grouped by their reason. In a group, the failure of least
-    work comes first.
+    way, and two failures have none. If none holds for all failures, but one holds for them and only few passing cases,
+    they make one group: "only with gaps between C's rows". Failures without a case are grouped by their reason. In a
+    group, the failure of least work comes first.
     """
     failing = [each for each in outcomes if each.outcome == FAILED]
     reasons = dict.fromkeys(each.reason for each in failing if each.case is None)
@@ -132,16 +133,25 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     held = [list(_conditions(case, limits)) for _, case in cases]
     of_all = set.intersection(*map(set, held)) if held else set()
     rarest = min((text for text in (held or [[]])[0] if text in of_all), key=passed.__getitem__, default="")
-    if 0 < passed[rarest] <= _FEW * len(passing):
+    if len(cases) >= _LEAST and 0 < passed[rarest] <= _FEW * len(passing):
         return [*found, (f"only with {rarest}", [each for each, _ in cases])]
     left = [(each, [text for text in texts if not passed[text]]) for (each, _), texts in zip(cases, held, strict=True)]
     while left:
         counts = Counter(text for _, held in left for text in held)
         common, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
-        several = [each for each, held in left if common in held] if count > 1 else [each for each, _ in left]
-        found.append(("every case" if not passing else common if count > 1 else "", several))
+        common = common if count >= _LEAST else ""
+        several = [each for each, held in left if not common or common in held]
+        found.append((common if passing else "every case", several))
         left = [(each, held) for each, held in left if each not in several]
     return found
+
+
+def are_remainders_of_k(failures: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
+    """Return whether a number divides k in every passing case and in none of some failing ones."""
+    failing = [each.case.cell.k for each in failures if each.case]
+    passing = [each.case.cell.k for each in outcomes if each.case and each.outcome == PASSED]
+    divisors = (each for each in _DIVISORS if all(k % each for k in failing))
+    return bool(failing) and any(all(k % each == 0 for k in passing) for each in divisors)
 
 
 def _conditions(case: Case, limits: Sequence[int]) -> Iterator[str]:
