@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 from mmcore.baseline_comparison import BaselineComparison, Rival, rivals
@@ -207,8 +208,11 @@ def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
 
 def _numbers(answer: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return an answer of numbers, or None, by name; raises for any other."""
-    if not all(isinstance(name, str) for name in answer) or not math.isfinite(math.fsum(filter(None, answer.values()))):
-        raise ValueError("a figure is no number with a name")
+    for name, value in answer.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a figure is {name!r}, not a text")
+        if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
+            raise TypeError(f"figure {name} is {value!r}, not a finite number")
     return dict(answer)
 
 

@@ -137,14 +137,26 @@ def test_the_speed_of_light_is_the_least_time_over_the_measured_one(
     assert result.bound_by == by
 
 
-def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_figures(kernel, device):\n    return 1 // 0\n"
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("1 // 0", "ZeroDivisionError"),
+        ("{'x': 'fast'}", "TypeError: figure x is 'fast', not a finite number"),
+        ("{'y': None, 'x': float('nan')}", "TypeError: figure x is nan, not a finite number"),
+        ("{1: 2}", "TypeError: the name of a figure is 1, not a text"),
+    ],
+    ids=["raises", "text", "nan", "no name"],
+)
+def test_a_figure_that_fails_costs_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: str, reason: str
+) -> None:
+    broken = f"from mmcore import hookimpl\n@hookimpl\ndef mmcore_figures(kernel, device):\n    return {answer}\n"
     install(tmp_path, "acme-figures", "acme", broken)
     with installed(tmp_path):
         result = measure(Cell("upc.kernel01", 8, 8, 8), open_device("emulator"))
     assert result.verified
     assert result.figures["occupancy"]  # another plugin's
-    assert "failed in mmcore_figures: ZeroDivisionError" in capsys.readouterr().err
+    assert f"failed in mmcore_figures: {reason}" in capsys.readouterr().err
 
 
 def test_a_seed_of_zero_is_a_seed_and_a_cell_without_one_gets_one_that_its_result_names() -> None:
