@@ -102,7 +102,8 @@ def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
         path = tmp_path / "own.cu"
         path.write_text(source)
         result = mmcore("prove", str(path), "--size", "16", "--seed", "1")
-        assert (result.exit_code, result.stdout.splitlines()[-1]) == (status, outcome.upper())
+        at = " at 16×16×16" * (outcome == PROVED)
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (status, f"{outcome.upper()}{at}")
         if outcome == NOT_PROVED:
             assert f"own.cu:9\n    {SKIPS}\n" in result.stdout
     document = json.loads(mmcore("prove", str(path), "--size", "16", "--json").stdout)
