@@ -11,15 +11,18 @@ from mmcore.result import Result
 COUNTS = ("instructions", "global_sectors", "bank_conflicts")
 """The figures of which fewer are better, and which are the same in every run of the same code."""
 
+OCCUPANCY = "occupancy"
+"""The figure of which more is better. Registers and shared memory matter as far as they lower it."""
+
 
 @dataclass(frozen=True)
 class Change:
-    """A count that differs from the saved one; ``now`` is None if the emulator gave up counting."""
+    """A figure that differs from the saved one; ``now`` is None if the emulator gave up counting."""
 
     test: str
     count: str
-    before: int
-    now: int | None
+    before: float
+    now: float | None
 
     @property
     def percent(self) -> float | None:
@@ -30,10 +33,17 @@ class Change:
         """Return True if the count grew by more than ``allowed`` percent."""
         return self.now is not None and self.now > self.before * (1 + allowed / 100)
 
+    def is_worse(self, allowed: float) -> bool:
+        """Return True if the count grew, or the occupancy fell, by more than ``allowed`` percent."""
+        if self.count == OCCUPANCY:
+            return self.now is not None and self.now < self.before * (1 - allowed / 100)
+        return self.grew(allowed)
+
     def __str__(self) -> str:
-        now = "not counted" if self.now is None else f"{self.now:,}"
+        digits = ".3g" if self.count == OCCUPANCY else ",.0f"
+        now = "not counted" if self.now is None else f"{self.now:{digits}}"
         growth = "" if self.percent is None else f", {self.percent:+.2f} %"
-        return f"{self.count.replace('_', ' ')}: {self.before:,} before, {now} now{growth}"
+        return f"{self.count.replace('_', ' ')}: {self.before:{digits}} before, {now} now{growth}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class CountComparison:
         source: the name of the saved run's file; empty without a comparison.
         compared: the number of cells whose counts were compared.
         changes: the counts that differ.
-        allowed: the growth in percent that is no regression.
+        allowed: the growth, or the loss of occupancy, in percent that is no regression.
     """
 
     source: str = ""
@@ -54,13 +64,13 @@ class CountComparison:
 
     @property
     def regressed(self) -> bool:
-        """True if a count grew by more than is allowed."""
-        return bool(self.grown)
+        """True if a count is worse by more than is allowed."""
+        return bool(self.worse)
 
     @property
-    def grown(self) -> list[str]:
-        """The tests of which a count grew by more than is allowed."""
-        return [*dict.fromkeys(change.test for change in self.changes if change.grew(self.allowed))]
+    def worse(self) -> list[str]:
+        """The tests of which a count is worse by more than is allowed."""
+        return [*dict.fromkeys(change.test for change in self.changes if change.is_worse(self.allowed))]
 
     def lines(self) -> Iterator[str]:
         """Yield the report: each cell with a changed count, and a sentence."""
@@ -71,7 +81,7 @@ class CountComparison:
         same = self.compared - len(changed)
         yield f"mmcore: {same} of {self.compared} cells have the counts of {self.source}"
         if self.regressed:
-            yield "mmcore: not saved, because counts have grown; --mm-allow-growth PERCENT allows that"
+            yield "mmcore: not saved, because counts are worse; --mm-allow-growth PERCENT allows that"
 
 
 def compared_counts(
@@ -86,13 +96,15 @@ def compared_counts(
         for name, number in before.items():
             now = result.figures.get(name)
             if now != number:
-                changes.append(Change(test, name, number, None if now is None else int(now)))
+                changes.append(Change(test, name, number, now))
     return CountComparison(source, compared, changes, allowed)
 
 
-def _saved_counts(benchmark: Mapping[str, Any]) -> dict[str, int]:
-    """Return the counts in a saved benchmark; fields of another form are ignored."""
+def _saved_counts(benchmark: Mapping[str, Any]) -> dict[str, float]:
+    """Return the counts and the occupancy in a saved benchmark; fields of another form are ignored."""
     info = benchmark.get("extra_info")
     figures = info.get("figures") if isinstance(info, dict) else None
     known = figures if isinstance(figures, dict) else {}
-    return {name: known[name] for name in COUNTS if type(known.get(name)) is int}
+    counts = {name: known[name] for name in COUNTS if type(known.get(name)) is int}
+    occupancy = {name: known[name] for name in (OCCUPANCY,) if type(known.get(name)) in (int, float)}
+    return counts | occupancy if counts else {}

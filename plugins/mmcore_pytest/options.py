@@ -139,7 +139,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--mm-show-refused", action="store_true", help=text)
     text = "Measure kernels without looking for races and other hazards."
     group.addoption("--mm-allow-hazards", action="store_true", help=text)
-    text = "Without a GPU, --benchmark-compare fails if a count grew by more than so many percent (default 0)."
+    text = "Without a GPU, --benchmark-compare fails if a count is worse by more than so many percent (default 0)."
     option("allow-growth", "PERCENT", _percent, text, default=0.0)
     text = "Allow --benchmark-compare to use results of another device."
     group.addoption("--mm-allow-other-device", action="store_true", help=text)

@@ -100,8 +100,8 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     if session.counts.compared:
         for text in session.counts.lines():
             terminal.write_line(visible(text), red=session.counts.regressed)
-    if grown := session.counts.grown:
-        terminal.stats["grown"] = grown  # which pytest's last line counts, and is not green then
+    if worse := session.counts.worse:
+        terminal.stats["worse"] = worse  # which pytest's last line counts, and is not green then
     if slower := session_of(session.config) and session_of(session.config).performance_regressions:
         terminal.write_line("mmcore: not saved, because it is slower than --benchmark-compare-fail allows:", red=True)
         terminal.stats["slower"] = slower

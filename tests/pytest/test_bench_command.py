@@ -126,8 +126,8 @@ def test_grown_counts_fail_and_are_not_saved() -> None:
     grown = bench("own.cu", "-q", "--benchmark-compare")
     assert grown.exit_code == 1
     assert re.search(r"\n  instructions: [\d,]+ before, [\d,]+ now, \+[\d.]+ %\n", grown.output)
-    assert "mmcore: not saved, because counts have grown; --mm-allow-growth PERCENT allows that" in grown.output
-    assert re.search(r"\n1 passed, 1 grown in ", grown.output)
+    assert "mmcore: not saved, because counts are worse; --mm-allow-growth PERCENT allows that" in grown.output
+    assert re.search(r"\n1 passed, 1 worse in ", grown.output)
     (last,) = re.findall("^.* passed.*$", bench("own.cu", "--benchmark-compare", "--color=yes").output, re.MULTILINE)
     assert "\x1b[33m" in last.rpartition(" in ")[2]  # its end has the colour of the whole
     assert len([*Path(".benchmarks").rglob("*.json")]) == 2
@@ -205,6 +205,24 @@ def test_a_change_is_growth_if_it_is_more_than_allowed(
     sentence = "mmcore: 1 of 2 cells have the counts of old.json"
     assert [*comparison.lines()][:3] == ["test_kernel[a]", f"  {text}", sentence]
     assert comparison.regressed is regressed
+
+
+@pytest.mark.parametrize(("now", "worse"), [(0.5, True), (0.61, False), (0.75, False), (None, False)])
+def test_a_lower_occupancy_is_worse(now: float | None, worse: bool) -> None:
+    assert Change("a", "occupancy", 0.625, now).is_worse(5.0) is worse
+    assert str(Change("a", "occupancy", 0.625, 0.5)) == "occupancy: 0.625 before, 0.5 now, -20.00 %"
+
+
+def test_a_kernel_that_takes_more_shared_memory_is_worse_by_its_occupancy() -> None:
+    large = "__shared__ volatile float large[6000]; large[threadIdx.x] = 1;"
+    own_file(large)
+    assert bench("own.cu", "-q").exit_code == 0
+    own_file(large.replace("6000", "9000"))
+    fallen = bench("own.cu", "-q", "--benchmark-compare")
+    assert fallen.exit_code == 1
+    assert re.search(
+        r"^  occupancy: 1 before, 0\.\d+ now, -[\d.]+ %\nmmcore: 0 of 1 cells", fallen.output, re.MULTILINE
+    )
 
 
 def test_growth_from_zero_is_growth() -> None:

@@ -118,8 +118,8 @@ def bench(words: tuple[str, ...], block: str | None, configs: Sequence[Mapping[s
 
     KERNEL is a name, a pattern with * and ?, or a file; all registered kernels by default. All options of pytest and of
     its plugins are allowed. Runs are saved in .benchmarks in this folder. With --benchmark-compare, times are shown
-    beside a saved run's; without a GPU, a count that has grown is an error. A product that is too large for the
-    emulator is verified at a small size, and its time is predicted.
+    beside a saved run's; without a GPU, a grown count or a lower occupancy is an error. A product that is too large for
+    the emulator is verified at a small size, and its time is predicted.
     """
     for word in words:
         if word.startswith("--") and (name := word[2:].partition("=")[0]) in _PREFIXED:
