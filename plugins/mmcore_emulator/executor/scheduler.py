@@ -15,7 +15,7 @@ from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import described, kind_of, untouched
+from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, kind_of, untouched
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
@@ -27,6 +27,7 @@ from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
 _OVERRUN = "an initialisation for all arrivals of a phase: two phases have ended with no wait between"
+_STARVED = "to expect {:,} bytes less in that phase{}, or to begin another copy"
 _POLLS = "waits for a value in memory that no thread is left to write"
 # The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
 # a thread.
@@ -87,17 +88,26 @@ class BlockBatchExecutor:
         """Report the remaining lanes: each waits for another."""
         self._waits.report_deadlocks()
         filling = [index for index in self._polling if self._fills(index)]
-        deadlocks = []
+        deadlocks, starved = [], any(map(self._is_starved, self._polling.items()))
         for index, mask in self._polling.items():
             at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
             asked = self.machine.mbarriers.asked.get(id(at))
-            first = _PARITY if index in filling or not filling else ""
+            first = _PARITY if not starved and (index in filling or not filling) else ""
             text, hint = partial(self._awaited, asked), partial(self._awaited_hint, asked, first)
             deadlocks.append(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
         # A wait with a hint is the cause; the others follow from it.
         for each in sorted(deadlocks, key=lambda each: not each.hint(self._batch.first_of(each.lanes))):
             self.machine.observers.report(each)
         self._polling = {}
+
+    def _is_starved(self, polling: tuple[int, Mask | None]) -> bool:
+        """Return True if polling lanes wait for bytes alone, of a phase in which everything has arrived."""
+        index, mask = polling
+        asked = self.machine.mbarriers.asked.get(id(self._steps[index].polling_at))
+        if asked is None:
+            return False
+        _, tx, _, pending = contents(np.broadcast_to(asked[1], self._batch.shape)[self._batch.spread(mask)])
+        return bool(((pending == 0) & (tx > 0)).any())
 
     def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
         """Return a clause on what a polling lane waits for."""
@@ -134,6 +144,11 @@ class BlockBatchExecutor:
         offset, log = int(address) & (BLOCK_BYTES - 1), self.machine.mbarriers
         if offset in log.overrun:
             return _OVERRUN
+        _, tx, _, pending = contents(word)
+        if pending == 0 and tx > 0:
+            at = log.expected_at.get(offset)
+            where = f" at {at.place}" if at is not None and at.line else ""
+            return _STARVED.format(int(tx), where)
         return first if untouched(word) and offset not in log.arrived else ""
 
     def end(self) -> int:

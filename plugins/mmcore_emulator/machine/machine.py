@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, EndedEarly
 from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
@@ -33,6 +33,31 @@ class MbarrierLog:
     overrun: set[int] = field(default_factory=set)
     # Number of phases of each object, by its place in the batch, that arrivals have ended with no wait yet.
     _ended: Counter[int] = field(default_factory=Counter)
+    # Bytes of the current phase of each object, by its place, that it expects, and that copies on their way bring.
+    _expected: Counter[int] = field(default_factory=Counter)
+    _coming: Counter[int] = field(default_factory=Counter)
+    began: set[tuple[int, int]] = field(default_factory=set)  # places of objects, and lanes that expected bytes there
+    # The last instruction that expected bytes of an object, by its offset.
+    expected_at: dict[int, Instruction] = field(default_factory=dict)
+
+    def expect(self, places: Iterable[int], nbytes: Iterable[int], at: Instruction) -> None:
+        """Note that an instruction expects bytes of objects."""
+        for place, number in zip(places, nbytes, strict=True):
+            self._expected[place] += number
+            self.expected_at[place % BLOCK_BYTES] = at
+
+    def send(self, places: Iterable[int], nbytes: Iterable[int]) -> None:
+        """Note that copies to objects begin."""
+        for place, number in zip(places, nbytes, strict=True):
+            self._coming[place] += number
+
+    def end_bytes(self, place: int) -> EndedEarly | None:
+        """Note that a phase ends; return the event if more bytes are on their way than it has expected."""
+        expected, coming = self._expected.pop(place, 0), self._coming.pop(place, 0)
+        if coming <= expected:
+            return None
+        self._coming[place] = coming - expected
+        return EndedEarly(place, expected, coming, self.expected_at.get(place % BLOCK_BYTES))
 
     def end_phases(self, places: Iterable[int]) -> None:
         """Note that arrivals have ended phases, a place for each phase."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore.measure import measure
-from mmcore_emulator import launch
+from mmcore_emulator import Report, launch
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import prove_cell
 from mmcore_emulator.adapter.prove_command import answer
@@ -241,3 +241,58 @@ def test_an_arrival_before_the_wait_for_wgmma_is_named(name: str, hinted: bool, 
     (hazard,), _ = case.check(tmp_path)
     pattern = r"the arrival at the mbarrier of line (\d+) behind wgmma\.wait_group in line \1, not before it"
     assert bool(re.fullmatch(pattern, hazard.hint)) == hinted, hazard.hint
+
+
+FILLING = """
+#define ADDRESS(p) ((unsigned)__cvta_generic_to_shared(p))
+extern "C" __global__ void f(float* out)
+{
+    __shared__ alignas(16) float tile[64];
+    __shared__ unsigned long long full;
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;"
+                     :: "r"(ADDRESS(&full)));
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int i = 0; i < TIMES; ++i) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(ADDRESS(&full)), "r"(BYTES));
+            for (int part = 0; part < 64; part += 32)
+                asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];"
+                             :: "r"(ADDRESS(tile + part)), "l"(out + part), "r"(ADDRESS(&full)) : "memory");
+        }
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again; }"
+                 :: "r"(ADDRESS(&full)) : "memory");
+    out[threadIdx.x + 64] = tile[threadIdx.x];
+}
+"""
+
+
+def _filled(times: int, nbytes: int) -> Report:
+    source = FILLING.replace("TIMES", str(times)).replace("BYTES", str(nbytes))
+    return launch(source, "f", grid=1, block=64, args=(np.zeros(128, np.float32),))
+
+
+def test_an_mbarrier_that_expects_fewer_bytes_than_come_is_named_with_both_numbers() -> None:
+    line = next(n for n, text in enumerate(FILLING.splitlines(), 1) if "expect_tx" in text)
+    (hazard,) = _filled(1, 128).hazards
+    assert hazard.kind == "unfinished-copy"
+    assert re.search(rf"its mbarrier expects 128 bytes at \S+:{line}, and 256 come", hazard.message), hazard.message
+    assert not _filled(1, 256).hazards
+
+
+def test_an_mbarrier_that_expects_more_bytes_than_come_is_the_cause_of_a_deadlock() -> None:
+    hazards = _filled(1, 512).hazards
+    assert {each.kind for each in hazards} == {"deadlock"}
+    assert hazards[0].hint.startswith("to expect 256 bytes less in that phase at ")
+
+
+@pytest.mark.parametrize(
+    ("source", "hinted"), [(FILLING, True), (FILLING.replace("== 0)\n        for", "< 2)\n        for"), False)]
+)
+def test_a_phase_that_its_thread_begins_again_asks_for_a_wait(source: str, hinted: bool) -> None:
+    times = 2 if hinted else 1  # else another thread's arrival is one too many
+    source = source.replace("TIMES", str(times)).replace("BYTES", "256")
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(128, np.float32),))
+    misuse = next(each for each in report.hazards if each.kind == "mbarrier-misuse")
+    assert "more arrivals come than the phase waits for" in misuse.message
+    assert ("a wait until the buffer is empty" in misuse.hint) == hinted

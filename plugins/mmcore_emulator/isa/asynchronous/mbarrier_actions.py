@@ -18,6 +18,10 @@ from mmcore_emulator.numerics.types import Flags, Values
 
 _OBJECT = np.dtype(np.uint64)
 _ONE = np.ones((1,) * 6, np.uint32)
+_REFILL = (
+    "a wait until the buffer is empty before that line: the thread fills it again, and the phase that it has begun has "
+    "not ended"
+)
 _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
@@ -55,7 +59,7 @@ def _init(kind: MbarrierKind, execution: Execution, address: list[Values], numbe
     execution = execution.in_cluster(address[0])
     machine, mask, at = execution
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
-    _report_misuse(kind, execution, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    _report_misuse(kind, execution, address[0], machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
     _report_lanes(execution, mbarriers.AGAIN, _again(execution, address[0]))
     machine.mbarriers.initialised_at |= dict.fromkeys(_offsets(execution, address[0]), at)
     machine.memory.store(space, address[0], [mbarriers.init(nothing, number[0])], _OBJECT, mask, at)
@@ -86,11 +90,20 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
         machine.observers.fence(_fenced(kind), mask)
     operands = [] if kind.action == "inval" else [operand]
     before = machine.memory.atomic(_SPACES[kind.space], address[0], operands, _OBJECT, of, mask, at)
-    _report_misuse(kind, execution, before, operand)
+    _report_misuse(kind, execution, address[0], before, operand)
+    if kind.tx:
+        lanes = np.flatnonzero(machine.batch.spread(mask)).tolist()
+        machine.mbarriers.began |= set(zip(_places(machine, address[0], mask).tolist(), lanes, strict=True))
+    if machine.observers and (kind.tx or kind.action == "expect_tx"):
+        nbytes = np.broadcast_to(operand, machine.batch.shape)[machine.batch.spread(mask)]
+        machine.mbarriers.expect(_places(machine, address[0], mask).tolist(), nbytes.tolist(), at)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         machine.mbarriers.arrived |= _offsets(execution, address[0])
         ended = contents(of(before, *operands)).parity != contents(before).parity
-        machine.mbarriers.end_phases(_places(machine, address[0], machine.batch.narrow(mask, ended)).tolist())
+        places = _places(machine, address[0], machine.batch.narrow(mask, ended)).tolist()
+        machine.mbarriers.end_phases(places)
+        for place in places:
+            machine.mbarriers.end_bytes(place)
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
         sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
@@ -98,18 +111,27 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     return [before]
 
 
-def _report_misuse(kind: MbarrierKind, execution: Execution, words: Values, operand: Values) -> None:
+def _report_misuse(kind: MbarrierKind, execution: Execution, address: Values, words: Values, operand: Values) -> None:
     """Report misuse of the objects that lanes access."""
     machine, mask, _ = execution
     for problem in mbarriers.problems(kind, words, operand):
-        _report_lanes(execution, problem.clause, machine.batch.spread(machine.batch.narrow(mask, problem.lanes)))
+        lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
+        hint = _REFILL if problem.clause == mbarriers.TOO_MANY and _begin_again(machine, address, lanes) else ""
+        _report_lanes(execution, problem.clause, lanes, hint)
 
 
-def _report_lanes(execution: Execution, clause: str, lanes: Flags) -> None:
+def _begin_again(machine: Machine, address: Values, lanes: Flags) -> bool:
+    """Return True if all lanes expect bytes of an object again that they have expected bytes of before."""
+    numbers = np.flatnonzero(lanes).tolist()
+    places = np.broadcast_to(machine.memory.places(address), machine.batch.shape)[lanes].tolist()
+    return machine.mbarriers.began.issuperset(zip(places, numbers, strict=True))
+
+
+def _report_lanes(execution: Execution, clause: str, lanes: Flags, hint: str = "") -> None:
     machine, _, at = execution
     if lanes.any():
         text = f"uses an mbarrier wrongly: {clause}, for {at.mnemonic}"
-        machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, always(text)))
+        machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, always(text), hint=always(hint)))
 
 
 def _again(execution: Execution, address: Values) -> Flags:
@@ -139,7 +161,7 @@ def _wait(
     relaxed = kind.semantics == "relaxed"
     if not relaxed:
         machine.observers.fence(_fenced(kind), mask)
-    _report_misuse(kind, execution, words, _ONE)
+    _report_misuse(kind, execution, address[0], words, _ONE)
     done = over(words, phase[0])
     if machine.observers:
         passed = machine.batch.narrow(mask, done)

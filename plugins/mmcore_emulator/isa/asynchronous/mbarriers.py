@@ -24,6 +24,7 @@ MOST_ARRIVALS = 2**16 - 1
 MOST_BYTES = 2**20 - 1
 """The largest tx-count; the least is its negative (PTX ISA, "Contents of the mbarrier object")."""
 
+TOO_MANY = "more arrivals come than the phase waits for"
 AGAIN = "it initialises an mbarrier again without mbarrier.inval"
 _MARK = np.uint64(0x3FC << 54)
 _MARK_BITS = np.uint64(0x3FF << 54)
@@ -292,7 +293,7 @@ def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> 
         count = np.ones_like(number) if kind.tx else number
         missing = parts.pending - count
         mistakes.append(Problem(count < 1, "it counts for less than one arrival"))
-        mistakes.append(Problem(missing < 0, "more arrivals come than the phase waits for"))
+        mistakes.append(Problem(missing < 0, TOO_MANY))
         if not kind.completes:
             mistakes.append(Problem(missing == 0, "it completes the phase, as .noComplete must not"))
     change = number * ((kind.tx or kind.action == "expect_tx") - (kind.action == "complete_tx"))

@@ -137,6 +137,16 @@ class Passed:
 
 
 @dataclass(frozen=True)
+class EndedEarly:
+    """The end of a phase of an mbarrier for which more bytes are on their way than it has expected."""
+
+    place: int  # of the mbarrier, in bytes
+    expected: int  # bytes that it has expected
+    coming: int  # bytes of the copies that threads have begun
+    at: Instruction | None  # the last instruction that has expected some
+
+
+@dataclass(frozen=True)
 class ProxyFenced:
     """A fence that orders writes of threads before asynchronous reads of shared or, if ``whole``, all memory."""
 
@@ -152,7 +162,17 @@ class GridAwaited:
 
 
 Event: TypeAlias = (
-    Issued | Landed | Committed | Waited | Made | ArrivalSent | Arrived | Passed | ProxyFenced | GridAwaited
+    Issued
+    | Landed
+    | Committed
+    | Waited
+    | Made
+    | ArrivalSent
+    | Arrived
+    | Passed
+    | EndedEarly
+    | ProxyFenced
+    | GridAwaited
 )
 
 

@@ -162,6 +162,8 @@ class Asynchrony(Observer):
                     early = self._mbarriers.is_new(place)
                     self._waits.note(at, self._report.name(place // 4), lanes[places == place], early)
                 self._in_flight.pass_phase(lanes, places)
+            case events.EndedEarly():
+                self._in_flight.end_early(event)
             case events.ProxyFenced(mask, _):
                 self._proxies.fence(numbers.lanes(mask), now)
 

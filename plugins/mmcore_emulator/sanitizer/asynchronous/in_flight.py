@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, EndedEarly, Transfer
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
 from mmcore_emulator.sanitizer.loops import Loops
-from mmcore_emulator.sanitizer.recording import SharedReport
+from mmcore_emulator.sanitizer.recording import SharedReport, at_line
 
 _NONE = np.zeros((0, 0), np.int64)
 _COPYING = (
@@ -33,6 +33,7 @@ _BULK_COPYING = (
     "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
     "expects fewer bytes than come"
 )
+_TOO_FEW_BYTES = "{}, into which a bulk copy may still be copying: its mbarrier expects {:,} bytes{}, and {:,} come"
 _OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
 _STILL_READ = {
     "wgmma": "writes {}, which wgmma of this warp or another one of its warpgroup may still be reading: "
@@ -85,6 +86,7 @@ class InFlight:
         self._landings: dict[int, _Landing] = {}
         self._landings_at: dict[int, int] = {}
         self._groups: dict[str, Integers] = {}
+        self._early: dict[int, EndedEarly] = {}  # by the place of the mbarrier
 
     @property
     def any(self) -> bool:
@@ -168,19 +170,33 @@ class InFlight:
     def _reader_numbers(self, kind: str, lanes: Integers) -> Integers:
         return self._thread[lanes] // (WARPS_OF_GROUP * WARP if kind == "wgmma" else 1)
 
+    def end_early(self, event: EndedEarly) -> None:
+        """Note that a phase ends before all of its copies have landed."""
+        self._early.setdefault(event.place, event)
+
+    def _named_copy(self, verb: str, usual: str, transfer: Transfer, words: Integers) -> str:
+        """Return what a thread does to words that a copy may still write, with the bytes if that is the cause."""
+        places = [] if transfer.mbarriers is None else np.unique(transfer.mbarriers).tolist()
+        early = next((self._early[place] for place in places if place in self._early), None)
+        if early is None:
+            return self._named(usual, words)
+        rest = early.expected, at_line(early.at), early.coming
+        return f"{verb} {_TOO_FEW_BYTES.format(self._report.name(int(words[words >= 0][0])), *rest)}"
+
     def read(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check reads of words by lanes, [rows, words] and [rows, lanes], that may not have been written yet."""
         for number, rows in self._by_transfer(self._writing, words):
             transfer = self._transfers[number]
             text = _COPYING if transfer.mbarriers is None else _BULK_COPYING
-            self._report.add("unfinished-copy", at, lanes[rows, 0], self._named(text, words[rows[0]]), transfer.at)
+            text = self._named_copy("reads", text, transfer, words[rows[0]])
+            self._report.add("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for number, rows in self._by_transfer(self._landed, words):
             blocks, landing = words[rows].max(axis=1) // BLOCK_WORDS, self._landings[number]
             # All lanes that read together must have waited.
             acquired = self._clocks.clock[lanes[rows], landing.column[blocks, np.newaxis]].min(axis=1)
             late = rows[acquired < landing.number[blocks]]
             if late.size:
-                text = self._named(_BULK_COPYING, words[late[0]])
+                text = self._named_copy("reads", _BULK_COPYING, self._transfers[number], words[late[0]])
                 self._report.add("unfinished-copy", at, lanes[late, 0], text, self._transfers[number].at)
 
     def write(self, at: Instruction, words: Integers, lanes: Integers) -> None:
@@ -194,7 +210,7 @@ class InFlight:
         for number, rows in self._by_transfer(self._writing, words):
             transfer = self._transfers[number]
             if not (effect(at).step == effect(transfer.at).step == "reduce"):
-                text = self._named(_OVERWRITTEN_COPY, words[rows[0]])
+                text = self._named_copy("writes", _OVERWRITTEN_COPY, transfer, words[rows[0]])
                 self._report.add("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for kind, reads in self._readers.items():
             groups = np.where(words >= 0, reads.group[words], 0)

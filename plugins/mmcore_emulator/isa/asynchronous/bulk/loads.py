@@ -64,6 +64,7 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
         if machine.observers:
             at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
             origin = placed.origins(sent)[which] if copy.source == "global" else None
+            machine.mbarriers.send(at_objects[which].tolist(), sent.nbytes[which].tolist())
             transfer = sent.transfer(
                 which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout, **tensor
             )
@@ -109,6 +110,9 @@ def _land(
             sent.report("mbarrier-misuse", "shared", _LATE, [number])
         elif (contents(word).parity != contents(before).parity).any():
             ended.add(place)
+            inside = int(mbarrier[number]) & (BLOCK_BYTES - 1)
+            if early := sent.machine.mbarriers.end_bytes(int(block[number]) * BLOCK_BYTES + inside):
+                sent.machine.observers.event(early)
 
 
 def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
