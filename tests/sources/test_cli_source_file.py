@@ -231,6 +231,13 @@ def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bo
     assert "out-of-bounds-write at race.cu:" in output
 
 
+def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
+    (folder / "few.cu").write_text(RIGHT.replace("i < k", "i < min(k, 300)"))
+    output = emulated("run few.cu --size 20x20x340 --block 16x16 --quiet").stdout
+    assert "so that no remainder is the cause" in output
+    assert "without a remainder" not in output
+
+
 def test_hazards_are_looked_for_in_whole_tiles_if_the_product_has_some(folder: Path) -> None:
     tiles = {"blockIdx.y * blockDim.y": "blockIdx.y * 128", "blockIdx.x * blockDim.x": "blockIdx.x * 128"}
     one = "for (int y = row; y < row / 128 * 128 + 128; y += 8) for (int x = col; x < col / 128 * 128 + 128; x += 32) {"

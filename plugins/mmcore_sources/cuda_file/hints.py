@@ -118,7 +118,11 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
-            yield from _without_remainder(tiles)
+            rest = _at(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
+            if _is_right(rest):
+                yield _hint(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
+            else:
+                yield from _without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
