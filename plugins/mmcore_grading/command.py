@@ -61,7 +61,9 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
         count = f"{len(grades)} submission{'s' * (len(grades) != 1)}"
         kept = f" ({len(grades) - ran} from stored answers)" if ran < len(grades) else ""
         write(f"{output / 'index.html'}: {count}{kept}, {_words(read, grades, pairs)}")
-    return 0
+    if ungraded := [each.student for each in grades if not each.is_graded]:
+        say(f"not graded: {', '.join(ungraded)}; {output / 'index.html'} has the reasons")
+    return 2 if ungraded else 0
 
 
 def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:

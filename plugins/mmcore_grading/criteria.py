@@ -15,6 +15,9 @@ from mmcore_emulator.adapter.proof import PROVED, Proof
 from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Criterion, Task
 
+NOT_GRADED = "not graded: "
+"""The beginning of the reason why a submission has no grade yet."""
+
 _UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
 _WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of violations that are no hazards
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
@@ -22,7 +25,6 @@ _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands
 _COMMANDS = re.compile(r"\n  mmcore .*")  # commands that would run; a teacher changes the task instead
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
-_NOT_GRADED = "not graded: "
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
 
@@ -39,7 +41,7 @@ class Answer:
     def reason(self) -> str:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = _COMMANDS.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
-        sentence = _CHOICE.sub(rf"{_NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
+        sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
         limit = "20 times limits.seconds of the task is the limit"
         return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
 
@@ -122,7 +124,7 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
     compiled, found = answers.get(_COMPILE, _NONE), []
     misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
     right = not misread and _right_at(task.shown, answers)[0] > 0
-    uncompiled = compiled.reason if compiled.reason.startswith(_NOT_GRADED) else "it does not compile"
+    uncompiled = compiled.reason if compiled.reason.startswith(NOT_GRADED) else "it does not compile"
     for criterion in task.rubric:
         part, message, hidden = 0.0, uncompiled, ""
         if criterion.name == "compiles":

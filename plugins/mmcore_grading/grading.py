@@ -11,7 +11,7 @@ from typing import Any
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import say
-from mmcore_grading.criteria import Answers, Outcome, outcomes
+from mmcore_grading.criteria import NOT_GRADED, Answers, Outcome, outcomes
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
@@ -41,6 +41,11 @@ class Grade:
     def points(self) -> float:
         """The sum of the points."""
         return round(sum(outcome.points for outcome in self.outcomes), 2)
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether the submission was graded; else the outcomes have the reason."""
+        return not any(outcome.message.startswith(NOT_GRADED) for outcome in self.outcomes)
 
     @property
     def first_failure(self) -> str:
@@ -88,8 +93,6 @@ def graded(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    if names := [student for student, run in stored.items() if run and not run.is_complete]:
-        say(f"not graded: {', '.join(names)} (the process ended before it answered); the same command tries again")
     grades = [_grade(task, each, done, reference) for each in submissions if (done := stored[each.student]) is not None]
     return grades, len(missing)
 

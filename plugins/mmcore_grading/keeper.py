@@ -31,7 +31,8 @@ def main() -> None:
     output = int(sys.argv[2])
     _prctl(_SET_CHILD_SUBREAPER, 1)  # a process whose parent has ended becomes a child of this one
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: _stop())
+        if signal.getsignal(number) != signal.SIG_IGN:  # such as SIGHUP under nohup
+            signal.signal(number, lambda *_: _stop())
     _prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
     process = subprocess.Popen(
         command, stdin=0, stdout=output, stderr=subprocess.DEVNULL, preexec_fn=lambda: _limit(limits)

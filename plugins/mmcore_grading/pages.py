@@ -77,6 +77,7 @@ def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) 
     yield facts(
         [
             ("submissions", f"{len(grades)}; {full} with all {_points(task.points)} points"),
+            ("not graded", ", ".join(grade.student for grade in grades if not grade.is_graded)),
             ("shown sizes", shown),
             ("hidden sizes", hidden),
             ("device", task.device),

@@ -17,7 +17,7 @@ from mmcore.files import read_bytes
 from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
-from mmcore_grading.criteria import Answer, Answers, commands
+from mmcore_grading.criteria import NOT_GRADED, Answer, Answers, commands
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
@@ -32,7 +32,7 @@ _KEPT = (
     "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
 )
-_UNANSWERED = "its process ended before it answered"
+_UNANSWERED = f"{NOT_GRADED}its process ended before it answered"
 _FILE_BYTES = 256 << 20  # the largest file that a submission's processes may write
 
 
@@ -70,11 +70,8 @@ class Runs:
         try:
             values = json.loads(read_bytes(self._path(submission)))
             answers = {name: Answer(**each) for name, each in values["answers"].items()}
-            return (
-                Run(answers, values["ended"], values["confined"])
-                if values["digest"] == self._digest(submission)
-                else None
-            )
+            run = Run(answers, values["ended"], values["confined"])
+            return run if values["digest"] == self._digest(submission) else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 

@@ -145,17 +145,19 @@ def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path)
     (submitted / "two.cu").write_text(NAIVE.replace("mm(", "naive(") + TILED.replace("mm(", "tiled("))
     text = f'title = "x"\n{SIZES}{RUBRIC}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n'
 
-    def graded() -> tuple[float, set[str], str]:
+    def graded() -> tuple[int, float, set[str], str]:
         command = [*COMMAND, *map(str, (task, submitted, "-o", tmp_path / "report", "--json"))]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         (grade,) = json.loads(done.stdout)["grades"]
-        return grade["points"], {each["message"] for each in grade["outcomes"]}, done.stderr
+        return done.returncode, grade["points"], {each["message"] for each in grade["outcomes"]}, done.stderr
 
     task.write_text(text)
     reason = "two.cu has 2 kernels, naive, tiled; the table [entry] of the task can name a student's kernel"
-    assert graded() == (0, {f"not graded: {reason}"}, "")
+    said = f"not graded: two; {tmp_path / 'report' / 'index.html'} has the reasons\n"
+    assert graded() == (2, 0, {f"not graded: {reason}"}, said)
+    assert "<dt>not graded</dt><dd>two</dd>" in (tmp_path / "report" / "index.html").read_text()
     task.write_text(f'{text}[entry]\ntwo = "tiled"\nlate = "tiled"\n')
-    assert graded() == (5, {""}, "entry names students without a submission: late\n")
+    assert graded() == (0, 5, {""}, "entry names students without a submission: late\n")
 
 
 def test_a_changed_rubric_grades_what_is_stored(tmp_path: Path) -> None:

@@ -16,9 +16,17 @@ from tests.grading.test_grade import COMMAND, RUBRIC, SIZES
 
 
 @pytest.mark.parametrize(
-    ("number", "of_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGKILL, False)]
+    ("number", "receiver", "status"),
+    [
+        (signal.SIGINT, "group", 130),
+        (signal.SIGTERM, "command", -15),
+        (signal.SIGKILL, "command", -9),
+        (signal.SIGTERM, "keeper", 2),
+    ],
 )
-def test_an_interrupted_submission_is_graded_by_the_next_command(number: int, of_group: bool, tmp_path: Path) -> None:
+def test_an_interrupted_submission_is_graded_by_the_next_command(
+    number: int, receiver: str, status: int, tmp_path: Path
+) -> None:
     submitted, report, task = tmp_path / "submitted", tmp_path / "report", tmp_path / "task.toml"
     task.write_text(f'title = "x"\n{SIZES}{RUBRIC}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n')
     submitted.mkdir()
@@ -26,18 +34,20 @@ def test_an_interrupted_submission_is_graded_by_the_next_command(number: int, of
     (submitted / "link.cu").symlink_to(submitted / "right.cu")
     command = [*COMMAND, *map(str, (task, submitted, "-o", report))]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    for _ in range(600):
-        children = Path(f"/proc/{process.pid}/task").glob("*/children")
-        if (report / "answers" / "link.json").exists() and any(path.read_text() for path in children):
-            break
+    keepers = list[int]()
+    while not keepers or not (report / "answers" / "link.json").exists():
+        assert process.poll() is None
         time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task").glob("*/children")
+        keepers = [int(child) for path in children for child in path.read_text().split()]
     time.sleep(0.5)
-    (os.killpg if of_group else os.kill)(process.pid, number)
+    os.kill({"group": -process.pid, "command": process.pid, "keeper": keepers[0]}[receiver], number)
     _, said = process.communicate(timeout=60)
 
-    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert process.returncode == status
     assert not (report / "answers" / "right.json").exists()
-    assert number != signal.SIGINT or "interrupted: 1 of 2 submissions are graded; the same command continues" in said
+    assert ("interrupted: 1 of 2 submissions are graded; the same command continues" in said) == (receiver == "group")
+    assert ("not graded: right; " in said) == (receiver == "keeper")
     subprocess.run(command, check=True, timeout=100)
     points = {each["student"]: each["points"] for each in json.loads((report / "grades.json").read_text())["grades"]}
     assert points == {"right": 5, "link": 0}

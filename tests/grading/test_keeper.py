@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -60,6 +61,15 @@ def test_a_command_ends_at_its_limits(script: str, limits: dict[str, float], rea
     ended, output = kept(script, tmp_path, **limits)
     assert ended == reason
     assert len(output) <= LIMITS["file_bytes"]
+
+
+def test_a_signal_that_is_ignored_ends_no_command(tmp_path: Path) -> None:
+    usual = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    try:
+        ended, output = kept("import os; os.kill(os.getppid(), 1); print('fine')", tmp_path)
+    finally:
+        signal.signal(signal.SIGHUP, usual)
+    assert (ended, output) == ("", b"fine\n")
 
 
 def test_no_process_is_left(tmp_path: Path) -> None:
