@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -124,6 +125,14 @@ def test_a_product_of_a_header_is_run_in_place_of_those_of_other_files(folder: P
     (folder / "product.cuh").write_text(NAIVE)
     (folder / "wrong.cu").write_text(NAIVE.replace("sum;", "sum + 1;"))
     assert "TEST PASS" in ran()
+
+
+def test_a_launched_function_without_global_is_named(folder: Path) -> None:
+    (folder / "my.cu").write_text(f"{NAIVE.replace('__global__ ', '')}\nint main() {{ mul<<<1, 9>>>(A, B, C, 9); }}\n")
+    (folder / "other.cu").write_text(NAIVE)
+    result = command(*shlex.split("run my.cu --device emulator"))
+    assert re.search(r"line \d+ launches mul, which line 1 of my.cu defines without __global__", result.output)
+    assert (result.exit_code, "other.cu" in result.output) == (2, False)
 
 
 def test_zeros_are_passed_for_a_bias_and_for_a_flag_that_a_kernel_only_tests(folder: Path) -> None:

@@ -6,8 +6,9 @@ import re
 
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import walk
+from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.host_calls import root_of
 from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.sums import LOOPS, sums_products
@@ -44,6 +45,15 @@ def _launches(source: Program, function: Function) -> bool:
     return launch is not None and not launch.file
 
 
+def defined_without_global(launch: HostLaunch) -> int:
+    """Return the line of the ordinary function of the file that a launch names; 0 without one."""
+    for node in walk(root_of(launch.scope)) if launch.name else ():
+        declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
+        if declarator is not None and text_of(declarator).partition("(")[0].strip("*& ") == launch.name:
+            return node.start_point.row + 1
+    return 0
+
+
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
     """Return the chosen function, its first launch in the file, and notes about the choice.
 
@@ -51,6 +61,10 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     """
     functions = {function.label: function for function in source.functions}
     if not functions:
+        for each in source.launches:
+            if line := defined_without_global(each):
+                launched = f"{each.place} launches {each.name}"
+                raise InvalidKernel(f"{launched}, which line {line} of {file} defines without __global__")
         where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
         raise NoKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
