@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -231,6 +232,22 @@ def test_beside_a_wrong_kernel_there_is_no_winner() -> None:
     assert "barriers" not in result.stdout
     document = json.loads(mmcore("compare", "wrong.cu", "slow.cu", "--size", "16", "--json", *EMULATOR).stdout)
     assert (document["right"], document["answer"], document["counts"]) == (False, None, [])
+
+
+def test_kernels_that_are_wrong_at_remainders_alone_get_a_size_at_which_both_are_right(tmp_path: Path) -> None:
+    whole, right, wrong = (tmp_path / f"{name}.cu" for name in ("whole", "right", "wrong"))
+    source = kernel_source("right")
+    right.write_text(source)
+    wrong.write_text(source.replace("sum = 0", "sum = 1"))
+    whole.write_text(source.replace("p < k;", "p < k / 16 * 16;"))
+    words = ["compare", str(whole), str(right), "-q", "--no-reasons", *EMULATOR]
+    result = mmcore(*words)
+    *_, hint, command, answer = result.stdout.splitlines()
+    assert (result.exit_code, answer) == (1, "A is wrong: no winner")
+    assert hint == "hint: both are right at 128×128×128"
+    assert command == f"  mmcore {shlex.join(words)} --size 128x128x128"
+    assert mmcore(*shlex.split(command)[1:]).exit_code == 0
+    assert "both are right" not in mmcore("compare", str(whole), str(wrong), "-q", "--no-reasons", *EMULATOR).stdout
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.commandline import suggested
 from mmcore.cli.kernel_param import KernelParam, given_file_facts
 from mmcore.cli.options import USUAL_SIZE, device_option, problem_options, seed_type, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
@@ -79,6 +80,8 @@ def compare(
                 say(file.inferred)
         parts = [] if quiet else report(comparison)
         parts += reservations(comparison) if quiet and comparison.right else faults(comparison)
+        if size := comparison.right_at:
+            parts += [f"hint: both are right at {size.replace('x', '×')}", f"  {suggested(f'--size {size}')}"]
         render(*parts, sentence(comparison), view=view(comparison))
     if not comparison.right:
         return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1

@@ -52,6 +52,7 @@ class Comparison:
         changes: the counts of A and of B; none unless both are right.
         counted: the product whose counts these are, if it is not the requested one, or why there are none.
         explained: their reasons, with predicted times; None if there are none.
+        right_at: the measured size, as "128x128x128", if both are right there, and one is wrong at others; else "".
     """
 
     sides: tuple[Side, Side]
@@ -60,6 +61,7 @@ class Comparison:
     changes: Sequence[Change] = ()
     counted: str = ""
     explained: Explained | None = None
+    right_at: str = ""
 
     @property
     def right(self) -> bool:
@@ -93,12 +95,15 @@ def compared(
     large = _cells(sides, device, options, usual)
     cell_a, cell_b = small = large if usual != UNTIMED_SIZE else _emulated(sides, large, options)
     extent = "size" if sized(asked) else "all"
-    a = judged(measure_cell(cell_a), sides[0].kernel, extent)
+    measured_a = measure_cell(cell_a)
+    a = judged(measured_a, sides[0].kernel, extent)
     if a.verified and a.supports_timing:
         cell_b = replace(cell_b, rival={"kernel": cell_a.kernel, "config": a.config if cell_a.config else {}})
-    b = judged(measure_cell(cell_b), sides[1].kernel, extent)
+    measured_b = measure_cell(cell_b)
+    b = judged(measured_b, sides[1].kernel, extent)
     if not (a.verified and b.verified):
-        return Comparison(sides, (a, b))
+        right = extent == "all" and _right_as_measured(sides, (measured_a, measured_b))
+        return Comparison(sides, (a, b), right_at=_size(small).replace("×", "x") if right else "")
     kernels = [side.kernel for side in sides]
     if a.supports_timing:
         comparison = Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
@@ -114,6 +119,14 @@ def compared(
                 others = [_cells(sides, a.device, options, size) for size in _ALSO_PREDICTED]
                 comparison = replace(comparison, explained=also_predicted(found, others, card))
     return comparison
+
+
+def _right_as_measured(sides: tuple[Side, Side], measured: tuple[Result, Result]) -> bool:
+    """Return whether both results are right and without hazards at their own size."""
+    pairs = zip(sides, measured, strict=True)
+    return all(each.verified for each in measured) and all(
+        judged(each, side.kernel, "size").verified for side, each in pairs
+    )
 
 
 def _with_counts(comparison: Comparison, cells: Sequence[Cell], card: Card, options: Mapping[str, Any]) -> Comparison:

@@ -101,6 +101,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "slower": comparison.slower,
         "predicted": comparison.explained and comparison.explained.to_json(),
         "counted": comparison.counted,
+        "right_at": comparison.right_at,
         "counts": counts,
         **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
     }
