@@ -86,3 +86,14 @@ def test_the_swizzle_of_a_tensor_map_is_named_with_the_one_that_fits() -> None:
     first = findings(replace(kernel, arguments=tuple(unswizzled)))[0]
     text = "; the tensor map of A has no swizzle (CU_TENSOR_MAP_SWIZZLE_128B would fit the descriptor)"
     assert (first.kind, text in first.message) == ("descriptor-mismatch", True)
+
+
+def test_a_copy_of_a_box_outside_its_tensor_is_a_warning_with_its_line(tmp_path: Path) -> None:
+    swapped = "`a_map, step * BK, row0` -> `a_map, row0, step * BK`"
+    kernel = Fault("tma_ring", "coordinates", "exchanged", swapped, set()).planted(tmp_path)
+    (found,) = (each for each in findings(kernel) if each.kind == "copy-outside")
+    assert found.line in marked_lines(kernel.source_text())["#load-a"]
+    assert (
+        "copies a box of A that begins at (0, 256), fastest axis first, outside the tensor of (448, 256)"
+        in found.message
+    )

@@ -48,6 +48,7 @@ class BulkTransfer:
     nbytes: Integers  # [copies, runs] bytes of each run; 0 for parts outside a tensor
     delivered: int  # bytes that arrive, with zeros for parts outside the tensor, at all blocks of a multicast
     layout: TensorLayout | None  # layout of the tensor that boxes are copied from or to; None for plain bytes
+    coordinates: Integers | None = None  # [copies, axes] of each box in elements, fastest axis first
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
 
 _TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
+_OUTSIDE = (
+    "copies a box of {} that begins at ({}), fastest axis first, outside the tensor of ({}) elements, which whole "
+    "boxes cover: it has no element"
+)
 
 
 class EarlyAccesses:
@@ -122,6 +126,7 @@ class MemoryHazards(Observer):
             return
         if self._early is not None:
             self._early.bulk_load(transfer)
+        self._check_inside(transfer)
         memory, copied = transfer.memory, transfer.nbytes > 0
         ranges = np.unique(transfer.begin[copied] >> memory.range_bits).tolist()
         arrays = [memory.at(number << memory.range_bits) for number in ranges]
@@ -135,6 +140,23 @@ class MemoryHazards(Observer):
                 for accesses in self._by_array(access):
                     self._fetch(accesses)
                     self._races.check_proxies(accesses, self._order.proxies_fenced)
+
+    def _check_inside(self, transfer: BulkTransfer) -> None:
+        """Report copies of boxes that have no element of their tensor, if whole boxes cover it.
+
+        A tile with a remainder may have boxes that are outside.
+        """
+        outside, layout = ~(transfer.nbytes > 0).any(axis=1), transfer.layout
+        if layout is None or layout.corners or transfer.coordinates is None or not outside.any():
+            return
+        if any(extent % size for extent, size in zip(layout.extents, layout.box, strict=True)):
+            return
+        array, lanes = transfer.memory.at(layout.address), np.zeros(self._batch.shape, np.bool_)
+        lanes[tuple(transfer.lanes[outside].T)] = True
+        first, extents = transfer.coordinates[outside][0].tolist(), layout.extents
+        text = _OUTSIDE.format(array or "a tensor", *(", ".join(map(str, each)) for each in (first, extents)))
+        label = array.label if array else None
+        self._record(LaneViolation("copy-outside", label, transfer.at, lanes, always(text)))
 
     def _by_array(self, access: Access) -> Iterator[ArrayAccess]:
         """Yield the permitted accesses, array by array; :meth:`violation` reports the others."""

@@ -38,6 +38,7 @@ WARNINGS = (
     "missing-fence",
     "early-refill",
     "unfenced-copy",
+    "copy-outside",
 )
 """Kinds of violations that are warnings."""
 

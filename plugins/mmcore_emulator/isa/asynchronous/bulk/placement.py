@@ -104,12 +104,15 @@ class Placement:
     begin: Integers
     nbytes: Integers
     layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
+    coordinates: Integers | None = None  # coordinates of each box in elements, [copies, axes]
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
         """Return what observers see of the copies as they are sent."""
         space = sent.machine.memory.spaces["global"]
         runs = self.begin, self.nbytes
-        return BulkTransfer(action, sent.at, space, sent.lanes, sent.shared, *runs, delivered, self.layout)
+        return BulkTransfer(
+            action, sent.at, space, sent.lanes, sent.shared, *runs, delivered, self.layout, self.coordinates
+        )
 
     def reach(self, sent: Sent, number: int) -> int:
         """Return the bytes of shared memory that one copy spans; a swizzle may move chunks past its own."""
@@ -178,7 +181,9 @@ def _of_boxes(sent: Sent, layout: TensorLayout, coordinates: Values) -> Placemen
     wide, places = widened(layout, coordinates)
     offsets, inside, shared = box_elements(wide, places, sent.shared)
     elements = offsets, np.broadcast_to(inside, offsets.shape), np.broadcast_to(shared, offsets.shape)
-    return Placement(layout.address, wide.itemsize, *elements, *box_rows(layout, coordinates), layout)
+    signed = coordinates.astype(np.int32).astype(np.int64)
+    rows = box_rows(layout, coordinates)
+    return Placement(layout.address, wide.itemsize, *elements, *rows, layout, signed)
 
 
 def _of_bytes(sent: Sent, addresses: NDArray[np.uint64]) -> Placement:
