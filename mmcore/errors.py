@@ -178,11 +178,11 @@ def error_to_json(error: Exception) -> dict[str, Any]:
 
     Anything else than a MmcoreError becomes one.
     """
-    if isinstance(error, ConstraintViolation):
-        return {"error": type(error).__name__, "kernel": error.kernel, "reasons": error.reasons, "text": str(error)}
     if not isinstance(error, MmcoreError):
         return {"error": MmcoreError.__name__, "text": described(error)}
     known = next(each.__name__ for each in type(error).__mro__ if each.__module__ == __name__)
+    if isinstance(error, ConstraintViolation):
+        return {"error": known, "kernel": error.kernel, "reasons": error.reasons, "text": str(error)}
     return {"error": known, "text": str(error)}
 
 

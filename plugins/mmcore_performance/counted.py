@@ -62,6 +62,16 @@ class Counts:
 NOTHING = Counts(Dim3(1), {}, {}, {}, {}, {})
 """The counts of a launch that the small product has not, such as of the addition of parts: they are neglected."""
 
+
+class ConstantSteps(ConstraintViolation):
+    """A kernel that takes the same number of multiply-adds for an element of C at different k: ``steps``."""
+
+    def __init__(self, kernel: str, steps: float, depths: tuple[int, int]) -> None:
+        where = " and at ".join(f"k = {k}" for k in depths)
+        super().__init__(kernel, [f"it takes {steps:.0f} multiply-adds for an element of C at {where}"])
+        self.steps = steps
+
+
 Profiler: TypeAlias = Callable[[Cell, Plan], tuple["Counts", ...]]
 """A function that runs a small product of a planned kernel, and returns the counts of each launch."""
 
@@ -70,6 +80,7 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     """Return the counts of each launch of a cell, whose plan is given, from small products.
 
     Raises:
+        ConstantSteps: both small products take as many multiply-adds for an element of C; they cannot be scaled.
         MmcoreError: no small product is allowed, or it does not run, or its counts cannot be scaled.
     """
     first, second = small_cells(cell, plan)
@@ -91,6 +102,8 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     small_work = [_arithmetic(small) / (at.m * at.n * at.k) for small, at in ((shallow, first), (deep, second))]
     work = _arithmetic(totals) / (cell.m * cell.n * cell.k)
     if not min(small_work) / _EVEN <= work <= max(small_work) * _EVEN:
+        if first.k < second.k and small_work[0] * first.k == small_work[1] * second.k:
+            raise ConstantSteps(plan.kernel.name, small_work[0] * first.k, (first.k, second.k))
         raise ConstraintViolation(plan.kernel.name, ["its arithmetic in small products does not grow evenly with k"])
     return tuple(totals)
 

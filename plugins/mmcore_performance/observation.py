@@ -79,6 +79,7 @@ class Observation:
         right: True if the small product was right.
         violations: errors of the small product's launches; their counts mean little.
         not_executed: the lines and branches that the small product left out, as of :class:`Findings`.
+        steps: the multiply-adds for an element of C, if their number is the same in products of different k; else 0.
     """
 
     kernel: Kernel
@@ -91,6 +92,7 @@ class Observation:
     right: bool
     violations: tuple[Violation, ...]
     not_executed: tuple[Mapping[str, Any], ...] = ()
+    steps: float = 0.0
 
 
 def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card) -> Observation:

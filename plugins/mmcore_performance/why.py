@@ -15,6 +15,7 @@ from mmcore.executor import run
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore_performance.cards import Card, cards, emulator_of
+from mmcore_performance.counted import ConstantSteps
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import predict
@@ -129,7 +130,8 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         prediction = predict(evidence)
     except ConstraintViolation as error:
         why = replace(why, unpredicted=str(error).removeprefix(f"{why.kernel}: "))
-        several = reasons(observation)
+        steps = error.steps if isinstance(error, ConstantSteps) else 0.0
+        several = reasons(replace(observation, steps=steps))
     else:
         limiter = UNITS.get(prediction.limiter, prediction.limiter)
         why = replace(why, predicted=PredictedTime(prediction.seconds, prediction.low, prediction.high, limiter))

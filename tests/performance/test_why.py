@@ -65,6 +65,20 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
 """
+CONSTANT_STEPS = """\
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    if (row >= n || col >= n) return;
+    float sum = 0;
+    for (int k = 0; k < 512; k++) sum += (k < n ? A[row * n + k] : 0) * (k < n ? B[k * n + col] : 0);
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n)
+{
+    mm<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(A, B, C, n);
+}
+"""
 
 
 def needs_disassembler() -> None:
@@ -323,6 +337,18 @@ def test_reasons_need_no_predicted_time(tmp_path: Path) -> None:
     assert (result.exit_code, document["seconds"], document["right"]) == (0, None, True)
     assert [reason["kind"] for reason in document["reasons"]] == ["few blocks", "repeated work"]
     assert re.search("^predicted +none: its arithmetic in small products", mmcore(*command).stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("size", [64, 256, 1024])
+def test_a_constant_number_of_steps_is_not_work_of_several_threads(tmp_path: Path, size: int) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(CONSTANT_STEPS)
+    text = mmcore("why", str(file), "--size", str(size)).stdout
+    assert "several threads compute" not in text
+    assert (f"an element of C takes 512 multiply-adds, and k = {size} asks for {size}" in text) == (size < 512)
+    assert ("predicted  none: it takes 512 multiply-adds for an element of C at k = 64 and at k = 128" in text) == (
+        size > 64
+    )
 
 
 def test_every_unit_of_a_prediction_has_a_name() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mmcore.kernel.problem import dtype_named
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, costs, instructions
 from mmcore_performance.observation import Observation, ObservedLaunch
@@ -73,14 +74,23 @@ def _divisions(observation: Observation, launch: ObservedLaunch) -> Iterable[Rea
 
 def _repeated(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reason of a launch that multiplies more often than the product asks for."""
-    small = observation.small
-    counters = total(launch.lines.values())
-    times = counters.fmas / (small.m * small.n * small.k)
-    if times < _REPEATED or len(observation.launches) > 1:
+    small, counters = observation.small, total(launch.lines.values())
+    elements, k = small.m * small.n, small.k
+    steps = counters.fmas / elements
+    if observation.steps:
+        steps, k = observation.steps, observation.problem.k
+    if steps < _REPEATED * k or len(observation.launches) > 1:
         return
     line = max(launch.lines, key=lambda each: launch.lines[each].fmas)
-    sentence = f"each product of elements is computed {times:.3g} times, since several threads compute the same element"
-    yield Reason("repeated work", sentence, "let each thread compute other elements of C", line, 0, factor=1 / times)
+    stored = (counters.global_store_bytes + counters.bulk_store_bytes) / dtype_named(small.output).itemsize
+    if stored >= _REPEATED * elements and not observation.steps:
+        sentence = f"each product of elements is computed {steps / k:.3g} times"
+        sentence += ", since several threads compute the same element"
+        advice = "let each thread compute other elements of C"
+    else:
+        sentence = f"an element of C takes {steps:.0f} multiply-adds, and k = {k} asks for {k}"
+        advice = "let the loop along k end at k, and compute each element once"
+    yield Reason("repeated work", sentence, advice, line, 0, factor=k / steps)
 
 
 def _without_tensor_cores(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
