@@ -68,8 +68,12 @@ def diagnostics(log: str) -> Iterator[Diagnostic]:
 
 
 def ineffective_macro(place: str, name: str, options: Iterable[str]) -> str:
-    """Return that a line, such as "line 5 of my.cu", defines the macro of an option; empty if no option has it."""
-    macro = next((option[2:] for option in options if option.startswith(f"-D{name}=")), "")
+    """Return that a line, such as "line 5 of my.cu", defines the macro of an option; empty if no option gives a value.
+
+    A macro that stands for its own name has none.
+    """
+    named = (option[2:] for option in options if option.startswith(f"-D{name}="))
+    macro = next((each for each in named if each != f"{name}={name}"), "")
     return macro and f"{place} defines {name}, so that {macro} has no effect; put #ifndef {name} around it"
 
 
