@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 
@@ -12,6 +15,38 @@ def source_line(kernel: Kernel, source: str | None, number: int | None) -> str |
         return None
     lines = kernel.source_text().splitlines()
     return lines[number - 1] if number and number <= len(lines) else None
+
+
+_NEIGHBOURS = 2  # most lines from one violation to the next that is shown with it
+
+
+def folded(violations: Iterable[Violation]) -> list[tuple[Violation, str]]:
+    """Return the violations without those that repeat the one before in a neighbouring line.
+
+    Each has a clause on the lines in which it is repeated; an empty one if there are none.
+    """
+    groups: list[list[Violation]] = []
+    for each in violations:
+        if groups and _repeats(each, groups[-1][-1]):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return [(first, _further(rest)) for first, *rest in groups]
+
+
+def _repeats(violation: Violation, before: Violation) -> bool:
+    if not violation.line or not before.line:
+        return False
+    same = replace(violation, line=before.line, column=before.column, count=before.count) == before
+    return same and 0 < violation.line - before.line <= _NEIGHBOURS
+
+
+def _further(rest: Sequence[Violation]) -> str:
+    if not rest:
+        return ""
+    return (
+        f"also in line {rest[0].line}" if len(rest) == 1 else f"also in {len(rest)} more lines, to line {rest[-1].line}"
+    )
 
 
 def quoted(kernel: Kernel, violation: Violation) -> list[str]:

@@ -12,7 +12,7 @@ from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
-from mmcore.cli.source_quote import quoted
+from mmcore.cli.source_quote import folded, quoted
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
@@ -102,7 +102,14 @@ def details(result: Result, hints: Sequence[str], kernel: Kernel | None = None) 
 
     colour = "green" if result.verified else "yellow" if result.timed_out else "red"
     answer = Text(verdict(result, kernel), f"bold {colour}")
-    quotes = [[] if kernel is None or violation.fatal else quoted(kernel, violation) for violation in result.violations]
-    wrong = result.failures()
-    lines = [line for text, quote in zip(wrong, quotes, strict=False) for line in (text, *quote)]
-    return [*lines, *wrong[len(quotes) :], *(f"warning: {each}" for each in result.warnings), *hints, answer]
+    lines: list[str] = []
+    for violation, repeated in folded(result.violations):
+        quote = [] if kernel is None or violation.fatal else quoted(kernel, violation)
+        lines += [str(violation), *quote, *([f"  {repeated}"] if repeated else [])]
+    return [
+        *lines,
+        *result.failures()[len(result.violations) :],
+        *(f"warning: {each}" for each in result.warnings),
+        *hints,
+        answer,
+    ]

@@ -16,7 +16,7 @@ from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, indented, json_option, loaded_registry, quiet_option
-from mmcore.cli.source_quote import quoted
+from mmcore.cli.source_quote import folded, quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, WorkLimit
 from mmcore.executor import measure_cell
@@ -125,19 +125,26 @@ def _nothing(examination: Examination) -> str:
 
 def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> list[RenderableType]:
     """Return the violations with their source lines, and the result in two words."""
-    lines = [line for violation in check.violations for line in _lines(violation, kernel)]
-    for warning in check.warnings:
-        heading, *more = _lines(warning, kernel)
+    lines = [line for violation, repeated in folded(check.violations) for line in _lines(violation, kernel, repeated)]
+    for warning, repeated in folded(check.warnings):
+        heading, *more = _lines(warning, kernel, repeated)
         lines += [f"warning: {heading}", *more]
     lines = lines or [_nothing(examination)]
     return [*lines, Text(check_verdict(check, examination.limit), f"bold {'red' if check.violations else 'green'}")]
 
 
-def _lines(violation: Violation, kernel: Kernel) -> list[RenderableType]:
-    """Return a violation as a heading, the line of source, the lines that call it, a sentence, and what to try."""
+def _lines(violation: Violation, kernel: Kernel, repeated: str) -> list[RenderableType]:
+    """Return a violation as a heading, the line of source, the lines that call it, a sentence, and what to try.
+
+    ``repeated`` is a clause on the lines that repeat it.
+    """
     what = "element" if violation.thread is None else "thread"
     count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    below = [violation.message, *([f"try {violation.hint}"] if violation.hint else [])]
+    below = [
+        violation.message,
+        *([repeated] if repeated else []),
+        *([f"try {violation.hint}"] if violation.hint else []),
+    ]
     return [f"{violation.kind}{array}{place}{count}", *quoted(kernel, violation), *map(indented, below), ""]
