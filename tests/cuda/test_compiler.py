@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -219,6 +220,30 @@ def test_nvrtc_may_be_missing(cu_file: Path, monkeypatch: pytest.MonkeyPatch, er
         assert str(raised.value).endswith(f" brings it ({reason})")
     finally:
         nvrtc_version.cache_clear()
+
+
+def test_a_report_that_nvrtcs_cache_lacks_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    # NVRTC 13.0 gives an empty log with code that is in its cache, which it keeps on a machine with a GPU.
+    asked: list[list[bytes]] = []
+    compile_program, size_of_log = nvrtc.nvrtcCompileProgram, nvrtc.nvrtcGetProgramLogSize
+
+    def compiling(program: Any, number: int, options: list[bytes]) -> Any:
+        asked.append(options)
+        return compile_program(program, number, options)
+
+    def size(program: Any) -> Any:
+        return size_of_log(program) if b"--no-cache" in asked[-1] else (nvrtc.nvrtcResult.NVRTC_SUCCESS, 0)
+
+    monkeypatch.setattr(nvrtc, "nvrtcCompileProgram", compiling)
+    monkeypatch.setattr(nvrtc, "nvrtcGetProgramLogSize", size)
+    monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", functools.partial(_log, nvrtc.nvrtcGetProgramLog))
+    text = 'extern "C" __global__ void f(float *x) { x[threadIdx.x] = 1; }'
+    made = compile_text(text, "--ptxas-options=-v")
+    assert (len(asked), made.functions["f"].registers > 0) == (2, True)
+
+
+def _log(get: Any, program: Any, content: bytes) -> Any:
+    return get(program, content) if content else (nvrtc.nvrtcResult.NVRTC_SUCCESS,)
 
 
 def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +26,8 @@ _OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
 # NVRTC's warning about a macro that an option defines and the source defines differently.
 _REDEFINED = re.compile(r'^(.+?)\((\d+)\): warning #47-D: incompatible redefinition of macro "(\w+)"', re.MULTILINE)
 _LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
+# Code that NVRTC takes from its cache has no report of its registers, and no warnings.
+_ASKS_REPORT, _NO_CACHE = "--ptxas-options=-v", "--no-cache"
 # NVRTC's file name for an error in a name expression.
 _NAME_EXPRESSIONS = "__nv_name_map"
 # Options with which NVRTC does not make machine code and PTX.
@@ -165,6 +168,9 @@ def compile_once(
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
             raise Rejected(log or result.name)
+        if not log and _ASKS_REPORT in options and _NO_CACHE not in options:
+            with suppress(Rejected):  # an NVRTC without that option
+                return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers)
         for path, line, name in _REDEFINED.findall(log):
             if reason := ineffective_macro(f"line {line} of {Path(path).name}", name, options):
                 raise SourceRejected(kernel, reason)
