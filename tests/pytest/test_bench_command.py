@@ -27,6 +27,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run each test in an empty folder, outside pytest-xdist, and forget the kernels of its files."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.chdir(tmp_path)
+    registry().files.clear()  # of tests before
     yield
     registry().files.clear()
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import TypeAlias
 
+from mmcore_emulator.isa.control import is_control, reads_parameter
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
@@ -17,7 +18,6 @@ Statement: TypeAlias = tuple[str, str, int, int, tuple[tuple[str, int], ...]]
 """An instruction's opcode, file, line and column, and the calls that it was inlined at."""
 
 _MERGED = ("compute", "compare", "move", "cluster address")  # kinds of instructions whose results compilers share
-_CONTROL = ("bar", "barrier", "brkpt", "exit", "fence", "membar", "trap")
 
 
 class UnrolledCode:
@@ -71,4 +71,4 @@ def _statements(block: Block) -> Counter[Statement]:
 
 def _is_merged(at: Instruction) -> bool:
     what = effect(at)
-    return "param" in at.opcode or (what.kind in _MERGED and not what.members and at.opcode[0] not in _CONTROL)
+    return reads_parameter(at) or (what.kind in _MERGED and not what.members and not is_control(at))

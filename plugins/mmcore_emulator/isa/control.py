@@ -29,6 +29,17 @@ LONGEST = 1 << 16
 Texts: TypeAlias = Values
 """A string for each lane, along all axes in full; None for a lane without one."""
 _NO_FORMAT = -1
+_CONTROL = ("bar", "barrier", "brkpt", "exit", "fence", "membar", "trap")
+
+
+def is_control(at: Instruction) -> bool:
+    """Return whether an instruction ends threads, or orders them or their accesses."""
+    return at.opcode[0] in _CONTROL
+
+
+def reads_parameter(at: Instruction) -> bool:
+    """Return whether an instruction loads a parameter of the kernel."""
+    return "param" in at.opcode
 
 
 def texts(machine: Machine, address: Values, mask: Mask | None, at: Instruction) -> Texts:
