@@ -15,6 +15,11 @@ from tests.grading.made_up_class import NAIVE, TILED, write_class
 from tests.grading.test_grade import COMMAND, RUBRIC, SIZES
 
 
+def _heed_interruptions() -> None:
+    """Undo what a shell does for commands in the background, which ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("number", "receiver", "status"),
     [
@@ -34,7 +39,9 @@ def test_an_interrupted_submission_is_graded_by_the_next_command(
     (submitted / "right.cu").write_text(TILED)
     (submitted / "link.cu").symlink_to(submitted / "right.cu")
     command = [*COMMAND, *map(str, (task, submitted, "-o", report))]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_heed_interruptions
+    )
     keepers = list[int]()
     while not keepers or not (report / "answers" / "link.json").exists():
         assert process.poll() is None
