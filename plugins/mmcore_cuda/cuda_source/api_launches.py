@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, text_of, walk
 
 _CALLS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 _CONFIGURED = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -78,12 +78,5 @@ def _elements(array: str, scope: Node) -> tuple[Node, ...]:
     for node in walk(scope):
         for name, value in initializers(node) if node.type == "declaration" else ():
             if name.partition("[")[0] == array:
-                return tuple(map(_pointed, value.named_children))
+                return tuple(map(pointed, value.named_children))
     return ()
-
-
-def _pointed(node: Node) -> Node:
-    """Return the variable of ``&x`` or ``(void *)&x``."""
-    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
-        node = node.named_children[-1]
-    return node

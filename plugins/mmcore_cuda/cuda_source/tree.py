@@ -11,7 +11,7 @@ from tree_sitter import Language, Node, Parser
 from mmcore_cuda.cuda_source.conditionals import readable
 from mmcore_cuda.cuda_source.tokens import blank
 
-__all__ = ["Node", "identifiers", "initializers", "parse", "text_of", "walk"]
+__all__ = ["Node", "identifiers", "initializers", "parse", "pointed", "root_of", "text_of", "walk"]
 
 # Attributes that the grammar does not know, with their arguments, which have parentheses up to three deep.
 _ATTRIBUTE = re.compile(rb"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
@@ -40,6 +40,20 @@ def walk(node: Node) -> Iterator[Node]:
             continue
         yield each
         waiting += reversed(each.children)
+
+
+def root_of(node: Node) -> Node:
+    """Return the root of the tree that contains a node: its file."""
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+def pointed(node: Node) -> Node:
+    """Return the variable of ``&x`` or ``(void *)&x``, and another expression without casts and parentheses."""
+    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
+        node = node.named_children[-1]
+    return node
 
 
 def identifiers(node: Node) -> list[str]:

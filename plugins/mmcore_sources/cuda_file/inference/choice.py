@@ -6,9 +6,9 @@ import re
 
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_cuda.cuda_source.tree import root_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.host_calls import root_of
+from mmcore_sources.cuda_file.inference.host_calls import function_name, functions_of
 from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.sums import LOOPS, sums_products
@@ -47,11 +47,8 @@ def _launches(source: Program, function: Function) -> bool:
 
 def defined_without_global(launch: HostLaunch) -> int:
     """Return the line of the ordinary function of the file that a launch names; 0 without one."""
-    for node in walk(root_of(launch.scope)) if launch.name else ():
-        declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
-        if declarator is not None and text_of(declarator).partition("(")[0].strip("*& ") == launch.name:
-            return node.start_point.row + 1
-    return 0
+    functions = functions_of(root_of(launch.scope)) if launch.name else ()
+    return next((each.start_point.row + 1 for each in functions if function_name(each) == launch.name), 0)
 
 
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 
 
@@ -30,9 +30,7 @@ def definition(scope: Node, name: str, line: int) -> Definition | None:
 
 def definition_in_file(scope: Node, name: str) -> Definition | None:
     """Return the definition of a ``dim3`` outside the functions of the file that contains a host function."""
-    while scope.parent is not None:
-        scope = scope.parent
-    return next((each for node in scope.named_children for each in _definitions(node, name)), None)
+    return next((each for node in root_of(scope).named_children for each in _definitions(node, name)), None)
 
 
 def component(scope: Node, name: str, axis: str, line: int) -> Node | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -59,10 +59,10 @@ def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: 
         return None
     for node in _calls(scope):
         arguments = arguments_of(node)
-        if len(arguments) == _ENCODE and name in ("", _pointed(arguments[0])):
+        if len(arguments) == _ENCODE and name in ("", text_of(pointed(arguments[0]))):
             return _read(search, arguments, scope, call)
     for node in _calls(scope):
-        function, places = called_function(node), [_pointed(each) for each in arguments_of(node)]
+        function, places = called_function(node), [text_of(pointed(each)) for each in arguments_of(node)]
         if function is None or function == scope:
             continue
         inside = None
@@ -79,13 +79,6 @@ def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: 
 
 def _calls(scope: Node) -> Iterator[Node]:
     return (each for each in walk(scope) if each.type == "call_expression")
-
-
-def _pointed(node: Node) -> str:
-    """Return the variable of ``&x``, ``x`` or a cast of one."""
-    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
-        node = node.named_children[-1]
-    return text_of(node)
 
 
 def _assigned(call: Node) -> str:
@@ -134,7 +127,7 @@ def _element(reader: Reader, node: Node) -> str:
 
 def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:
     """Return the elements of an array of a host function, each with its reader."""
-    scope, name = reader.scope, re.sub(r"(\.data\(\)| ?\+ ?1)$", "", _pointed(node))
+    scope, name = reader.scope, re.sub(r"(\.data\(\)| ?\+ ?1)$", "", text_of(pointed(node)))
     if node.type == "initializer_list":
         return [(reader, each) for each in node.named_children if each.type != "comment"]
     if scope is None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 
 _CALLS = ("call_expression", "template_instantiation")
 
@@ -45,10 +45,15 @@ def parameter_names(scope: Node) -> list[str]:
     return list(map(_name, _parameters(scope)))
 
 
+def template_names(definition: Node) -> list[str]:
+    """Return the names of the parameters of a function's or structure's template."""
+    return list(map(_name, _template(definition)))
+
+
 def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
     """Return the parameters of a host function that ``scope`` calls, and the value that it returns; None if unknown."""
-    for node in walk(root_of(scope)):
-        if node.type == "function_definition" and _called(node) == name:
+    for node in functions_of(root_of(scope)):
+        if function_name(node) == name:
             values = [each for each in walk(node) if each.type == "return_statement" and each.named_children]
             if len(values) == 1:
                 return list(map(_name, _parameters(node))), _passed(values[0].named_children[0])
@@ -57,27 +62,21 @@ def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
 
 def called_function(call: Node) -> Node | None:
     """Return the definition of the host function that a call names, in its file; None without one."""
-    name = _called(call)
-    return next((each for each in _functions(root_of(call)) if name and _called(each) == name), None)
+    name = function_name(call)
+    return next((each for each in functions_of(root_of(call)) if name and function_name(each) == name), None)
 
 
 @functools.lru_cache(maxsize=8)
-def _functions(root: Node) -> tuple[Node, ...]:
+def functions_of(root: Node) -> tuple[Node, ...]:
+    """Return the definitions of functions in a file."""
     return tuple(each for each in walk(root) if each.type == "function_definition")
 
 
 @functools.lru_cache(maxsize=64)
 def calls_of(scope: Node) -> tuple[Node, ...]:
     """Return the calls and the explicit instantiations of a host function in its file."""
-    name, nodes = _called(scope), walk(root_of(scope))
-    return tuple(each for each in nodes if each.type in _CALLS and name and _called(each) == name)
-
-
-def root_of(node: Node) -> Node:
-    """Return the root of the tree that contains a node: its file."""
-    while node.parent is not None:
-        node = node.parent
-    return node
+    name, nodes = function_name(scope), walk(root_of(scope))
+    return tuple(each for each in nodes if each.type in _CALLS and name and function_name(each) == name)
 
 
 def enclosing_function(node: Node) -> Node | None:
@@ -101,7 +100,8 @@ def _named(node: Node) -> Node | None:
     return node.child_by_field_name("function") if node.type == "call_expression" else inner
 
 
-def _called(node: Node) -> str:
+def function_name(node: Node) -> str:
+    """Return the name of the function that is defined, called or instantiated, without namespaces and template."""
     named = _named(node)
     return "" if named is None else text_of(named).partition("<")[0].rpartition("::")[2].strip()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import functions_of
 
 _CLASSES = ("class_specifier", "struct_specifier")
 
@@ -21,13 +22,13 @@ class MemberValue(NamedTuple):
 def member_value(scope: Node, name: str) -> MemberValue | None:
     """Return the value of a member of the class of a host function; None without one."""
     word = class_of(scope)
-    functions = [each for each in _functions(scope) if word and class_of(each) == word]
+    functions = [each for each in functions_of(root_of(scope)) if word and class_of(each) == word]
     for function in sorted(functions, key=lambda each: not _is_constructor(each, word)):
         for member, value in _set_in(function):
             if member == name:
                 members = {text_of(passed).strip("()"): target for target, passed in _set_in(function)}
                 return MemberValue(value, function, members)
-    for node in walk(_root(scope)) if word else ():
+    for node in walk(root_of(scope)) if word else ():
         if node.type == "field_declaration" and _class_around(node) == word:
             declared = ""
             for position, child in enumerate(node.children):
@@ -68,13 +69,3 @@ def _class_around(node: Node) -> str:
         above = above.parent
     name = above.child_by_field_name("name") if above is not None and above.type in _CLASSES else None
     return "" if name is None else text_of(name)
-
-
-def _functions(scope: Node) -> Iterator[Node]:
-    return (each for each in walk(_root(scope)) if each.type == "function_definition")
-
-
-def _root(node: Node) -> Node:
-    while node.parent is not None:
-        node = node.parent
-    return node

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmcore.kernel.constraints import Multiple
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.parameters import launched_numbers, value_of
@@ -105,10 +105,7 @@ def _called(body: Body, sizes: set[str]) -> Iterator[Node]:
         for each in walk(body.function.body)
         if each.type == "call_expression" and sizes & {*identifiers(each.children[1])}
     }
-    root = body.function.body
-    while root.parent is not None:
-        root = root.parent
-    for node in walk(root):
+    for node in walk(root_of(body.function.body)):
         declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
         if declarator is not None and text_of(declarator).partition("(")[0].strip("*& ") in passed:
             yield node

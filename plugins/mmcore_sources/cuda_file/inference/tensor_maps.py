@@ -12,11 +12,10 @@ from mmcore.kernel.arguments import TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import root_of, text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded, encoded_map
-from mmcore_sources.cuda_file.inference.host_calls import root_of
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant

@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
-from mmcore_sources.cuda_file.inference.host_calls import root_of
+from mmcore_sources.cuda_file.inference.host_calls import template_names
 from mmcore_sources.cuda_file.inference.quotients import aligned, constant
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def _structure_named(scope: Node | None, type_: str) -> _Structure | None:
         if node.type in _STRUCTURES and named is not None and body is not None and text_of(named) == name.strip():
             members = _members(body)
             given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
-            return None if members is None else _Structure(members, dict(zip(_template(node), given, strict=False)))
+            return (
+                None if members is None else _Structure(members, dict(zip(template_names(node), given, strict=False)))
+            )
     return None
 
 
@@ -104,11 +106,3 @@ def _members(body: Node) -> tuple[_Member, ...] | None:
                 return None
             members.append(_Member(text_of(written), tuple(extents), aligned))
     return tuple(members)
-
-
-def _template(node: Node) -> list[str]:
-    above = node.parent
-    listed = above.child_by_field_name("parameters") if above is not None else None
-    names = [] if listed is None or above is None or above.type != "template_declaration" else listed.named_children
-    return [text_of(each).rpartition("=")[0].strip().split()[-1] if "=" in text_of(each) else text_of(each).split()[-1]
-            for each in names if each.type != "comment"]  # fmt: skip

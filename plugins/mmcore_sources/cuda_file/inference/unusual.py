@@ -9,7 +9,7 @@ from typing import Any
 
 from mmcore.kernel.arguments import Scalar, TensorMap
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.roles import Roles
 
@@ -89,10 +89,8 @@ def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
     position = [each.name for each in body.function.parameters].index(roles.pointers["C"])
     if position >= len(launch.arguments):
         return ""
-    names, root = {*identifiers(launch.arguments[position])}, launch.scope
-    while root.parent is not None:
-        root = root.parent
-    nodes = [each for each in walk(root) if each.type in ("call_expression", "assignment_expression")]
+    names = {*identifiers(launch.arguments[position])}
+    nodes = [each for each in walk(root_of(launch.scope)) if each.type in ("call_expression", "assignment_expression")]
     for node in nodes:
         names |= _passed_as(node, launch.scope, names) if node.type == "call_expression" else set()
     filling = (node for node in nodes if names & _filled(node) and not _of_device(node))
