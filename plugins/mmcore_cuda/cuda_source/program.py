@@ -51,6 +51,11 @@ class Parameter:
     row: str = ""  # the length of the rows of an array of arrays, N in ``float a[N][N]``
     members: tuple[Parameter, ...] = ()  # those of a structure that is passed by value
 
+    @property
+    def is_tensor_map(self) -> bool:
+        """True for a tensor map, or a pointer to one."""
+        return "CUtensorMap" in self.type
+
     def __str__(self) -> str:
         return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
 
@@ -146,12 +151,14 @@ class Program:
 
         A program that only launches kernels of other files keeps its own functions.
         """
-        own = [each for each in self.functions if each.is_named(entry) or (not entry and is_product(each, self))]
-        products = tuple(each for each in self.included if is_product(each, self))
+        if any(each.is_named(entry) or (not entry and is_product(each, self)) for each in self.functions):
+            return self
         launched = {each.name.rpartition("::")[2] for each in self.launches if not each.file}
         launched -= {each.word for each in self.functions}
-        elsewhere = not entry and launched and launched.isdisjoint(each.word for each in self.included)
-        return self if own or not products or elsewhere else replace(self, functions=products)
+        if not entry and launched and launched.isdisjoint(each.word for each in self.included):
+            return self
+        products = tuple(each for each in self.included if is_product(each, self))
+        return replace(self, functions=products) if products else self
 
     def with_launches(self, name: str, text: str) -> Program:
         """Return the program with the launches in another file, and the names of that file where its own lack them."""

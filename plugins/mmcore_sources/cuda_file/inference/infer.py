@@ -123,6 +123,8 @@ def infer(
     body = Body(function)
     refuse_undefined(path.name, source, body, launch, {**chosen.values, **known}, known)
     roles, role_notes, constraints = _roles(source, body, launch, given)
+    fragment = None if roles.sizes else single_fragment(source, body)
+    constraints = constraints if fragment is None else (fragment[0],)
     roles, map_notes = with_boxes(source, taken, roles, maps, {**chosen.values, **known})
     role_notes += map_notes
     of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values and name not in known}
@@ -142,8 +144,7 @@ def infer(
     if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
         columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
-    fragment = None if roles.sizes or columns else single_fragment(source, body)
-    if "column_major" not in given and fragment is not None and fragment[1]:
+    if "column_major" not in given and not columns and fragment is not None and fragment[1]:
         columns = fragment[1]
         role_notes.append(Note(f"storage of {columns}", "by columns", "as the fragments say", "--column-major ''"))
     if "column_major" not in given and maps:
@@ -246,8 +247,6 @@ def _roles(
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
-    elif not roles.sizes and (fragment := single_fragment(source, body)) is not None:
-        constraints = (fragment[0],)
     return roles, notes, constraints
 
 

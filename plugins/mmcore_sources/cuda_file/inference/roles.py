@@ -93,7 +93,7 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     last = writable[0] if len(writable) == 1 else pointers[-1]
     output = next((each for each in pointers if each.name in written[:1]), last)
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
-    maps = [each for each in pointers if "CUtensorMap" in each.type]
+    maps = [each for each in pointers if each.is_tensor_map]
     likely = sorted(
         pointers, key=lambda each: (each not in maps, each not in named, _OTHER.search(each.name) is not None)
     )

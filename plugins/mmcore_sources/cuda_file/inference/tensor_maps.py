@@ -11,7 +11,7 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import root_of, text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
@@ -29,11 +29,6 @@ _BY_DESCRIPTORS = re.compile("wgmma|tcgen05")  # reads tiles in shared memory as
 _EDGES = {"A": ("BM", "BK"), "B": ("BN", "BK"), "C": ("BM", "BN")}
 
 
-def is_map(parameter: Parameter) -> bool:
-    """Return whether a parameter is a tensor map, or a pointer to one."""
-    return "CUtensorMap" in parameter.type
-
-
 def with_maps(
     source: Program, function: Function, launch: HostLaunch | None, given: Mapping[str, Any]
 ) -> tuple[Function, dict[str, Encoded], dict[str, Any]]:
@@ -41,7 +36,7 @@ def with_maps(
 
     Raises InvalidKernel for a box in ``--args`` of a parameter that is no map.
     """
-    maps = {each.name: Encoded() for each in function.parameters if is_map(each)}
+    maps = {each.name: Encoded() for each in function.parameters if each.is_tensor_map}
     if launch is not None:
         for name, argument in zip((each.name for each in function.parameters), launch.arguments, strict=False):
             if name in maps:
