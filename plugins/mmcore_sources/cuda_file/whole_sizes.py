@@ -9,10 +9,8 @@ from typing import Any
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, tiles_of
 from mmcore_sources.cuda_file.repairs.edits import whole_steps
 
@@ -44,10 +42,7 @@ def steps_of_k(text: str, entry: str, roles: Mapping[str, str], config: Mapping[
     if word in config:
         yield Multiple("k", word)
         return
-    try:
-        number = constant(Reader(read_program(text)).number(depth))
-    except Unreadable:
-        return
+    number = Reader(read_program(text)).whole(depth)
     if number is not None and number > 1:
         yield Multiple("k", number)
 

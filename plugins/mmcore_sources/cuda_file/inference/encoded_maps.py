@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, text_of, walk
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.quotients import constant
 
 _DEEPEST = 4
 _TYPES = {
@@ -94,34 +93,21 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | 
     constants = {name: parse_expression(str(number)) for name, number in _NUMBERS.items()}
     line = arguments[0].start_point.row + 1
     reader = Reader(replace(search.source, constants=search.source.constants | constants), {}, scope, line, call)
-    try:
-        axes = constant(reader.number(arguments[2])) or 0
-        box = [constant(of.number(each)) for of, each in _elements(reader, arguments[6])][:axes]
-        swizzle = constant(reader.number(arguments[9]))
-    except Unreadable:
-        return None
+    axes, swizzle = reader.whole(arguments[2]) or 0, reader.whole(arguments[9])
+    box = [of.whole(each) for of, each in _elements(reader, arguments[6])][:axes]
     if swizzle is None or not all(box) or len(box) < 2:
         return None
     extents = _elements(reader, arguments[4])[:axes]
     rows = _names(*extents[1], search.outermost) if len(extents) == axes else frozenset()
     whole = tuple(int(each or 0) for each in reversed(box))
-    if axes > 2 and [_number(extents[0]), *map(_number, extents[3:])] != [whole[-1], *[1] * (axes - 3)]:
+    lengths = [of.whole(each) for of, each in extents]
+    if axes > 2 and [*lengths[:1], *lengths[3:]] != [whole[-1], *[1] * (axes - 3)]:
         return None  # a batch, perhaps; not pieces of rows
     return Encoded(whole, swizzle, _element(reader, arguments[1]), rows, line)
 
 
-def _number(extent: tuple[Reader, Node]) -> int | None:
-    try:
-        return constant(extent[0].number(extent[1]))
-    except Unreadable:
-        return None
-
-
 def _element(reader: Reader, node: Node) -> str:
-    try:
-        number = constant(reader.number(node))
-    except Unreadable:
-        return ""
+    number = reader.whole(node)
     return "" if number is None else [*_TYPES.values()][number]
 
 

@@ -13,11 +13,9 @@ from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
@@ -95,11 +93,7 @@ def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tup
     """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
     known: dict[str, int] = {}
     for name in (*source.macros, *source.constants):
-        try:
-            number = constant(Reader(source).number(parse_expression(name)))
-        except Unreadable:
-            continue
-        if number:
+        if number := Reader(source).whole(name):
             known[name] = number
 
     def stride(matrix: str) -> str | None:

@@ -55,6 +55,13 @@ class Reader:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
         return self._typed(node, depth)[0]
 
+    def whole(self, expression: Node | str) -> int | None:
+        """Return the whole number that an expression is; None for one that is unknown, or depends on names."""
+        try:
+            return constant(self.number(parse_expression(expression) if isinstance(expression, str) else expression))
+        except Unreadable:
+            return None
+
     def extents(self, node: Node, depth: int = 0) -> list[ast.expr]:
         """Return one to three extents of a ``dim3``, or of a number that becomes one."""
         return [reader.number(part, depth + 1) for reader, part in self._parts(node, depth)]

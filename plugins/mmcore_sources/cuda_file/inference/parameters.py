@@ -11,12 +11,10 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
@@ -130,10 +128,7 @@ def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
 
 def value_of(text: str, source: Program, launch: HostLaunch | None) -> int | None:
     """Return the number that an expression is where a kernel is launched; None if it is unknown."""
-    try:
-        return constant(Reader.of(source, launch, {}).number(parse_expression(text)))
-    except Unreadable:
-        return None
+    return Reader.of(source, launch, {}).whole(text)
 
 
 def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:

@@ -7,10 +7,8 @@ import re
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.sums import LOOPS
 
 _FRAGMENT = re.compile(
@@ -26,10 +24,7 @@ def single_fragment(source: Program, body: Body) -> tuple[FixedSizes, str] | Non
     loops = any(each.type in LOOPS for each in walk(body.function.body) if "load_matrix_sync" in text_of(each))
     if found.keys() != {"a", "b"} or loops or "blockIdx" in text:
         return None
-    try:
-        m, n, k = (constant(Reader(source).number(parse_expression(found["a"][at]))) for at in (2, 3, 4))
-    except Unreadable:
-        return None
+    m, n, k = (Reader(source).whole(found["a"][at]) for at in (2, 3, 4))
     if not (m and n and k):
         return None
     columns = "".join(name.upper() for name in "ab" if found[name][5] == "col")

@@ -14,11 +14,9 @@ from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import root_of, text_of
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded, encoded_map
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.size_names import usual_role
 from mmcore_sources.cuda_file.inference.storage import strides_of
@@ -157,7 +155,4 @@ def _suggested(source: Program, matrix: str, found: Encoded, values: Mapping[str
 
 
 def _edge(source: Program, name: str, values: Mapping[str, Any]) -> int:
-    try:
-        return int(values.get(name) or constant(Reader(source).number(parse_expression(name))) or 64)
-    except Unreadable:
-        return 64
+    return int(values.get(name) or Reader(source).whole(name) or 64)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.quotients import constant
 
 _WARP, _WARPGROUP, _MOST_THREADS = 32, 128, 1024
 _EXCHANGES = re.compile(
@@ -46,10 +43,9 @@ def _named(reader: Reader) -> Iterator[int]:
     names = {name for name, macro in source.macros.items() if macro.parameters is None} | {*source.constants}
     for name in sorted(names | {*reader.names}):
         if _THREADS.search(name):
-            with contextlib.suppress(Unreadable):
-                number = constant(reader.number(parse_expression(name)))
-                if number is not None:
-                    yield number
+            number = reader.whole(name)
+            if number is not None:
+                yield number
 
 
 def _strides(reader: Reader, body: Body) -> Iterator[int]:
@@ -59,7 +55,6 @@ def _strides(reader: Reader, body: Body) -> Iterator[int]:
             continue
         begin = body.values.get(text_of(node.children[0]), [])[:1]
         if any("threadIdx.x" in factor for value in begin for term in body.terms(value) for factor in term):
-            with contextlib.suppress(Unreadable):
-                number = constant(reader.number(node.children[2]))
-                if number is not None:
-                    yield number
+            number = reader.whole(node.children[2])
+            if number is not None:
+                yield number
