@@ -27,13 +27,11 @@ RIGHT, TILED, COOPERATIVE = map(kernel_source, ("guarded", "tiled_16", "waits_fo
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path) -> Path:
     """Return the working folder, with a right kernel and one without a guard."""
-    (tmp_path / "my.cu").write_text(RIGHT)
-    (tmp_path / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
+    (folder / "my.cu").write_text(RIGHT)
+    (folder / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
+    return folder
 
 
 def emulated(arguments: str, *further: str) -> Result:

@@ -23,12 +23,7 @@ from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.tables import cases, section_of, table
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def written(program: str) -> str:

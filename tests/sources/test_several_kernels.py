@@ -12,12 +12,13 @@ from mmcore.cli.commandline import command_with
 from mmcore.cli.notebook import answer
 from mmcore.deadline import left, whole
 from mmcore.errors import SeveralKernels, TimeLimit
-from mmcore.registry import registry
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.inference.launches import first_launch
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 WRONG = NAIVE.replace("mul(", "wrong(").replace("sum;", "sum + 1;")
 OPEN = NAIVE.replace("int N", "int N, int some, int other, int third").replace("mul(", "open(")
@@ -25,14 +26,6 @@ OPEN = OPEN.replace("= sum;", "= sum + 0 * (some + other + third);")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 def table(text: str) -> dict[str, str]:

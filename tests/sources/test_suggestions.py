@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE, block_and_grid, kernel
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 LINEAR = """
 __global__ void linear(const float *x, const float *w, const float *bias, float *y, int m, int n, int k, int relu)
@@ -61,14 +62,6 @@ __global__ void whole(const half *A, const half *B, half *C, int n)
 }
 void run(half *A, half *B, half *C, int n) { whole<<<dim3((n + 63) / 64, (n + 63) / 64), dim3(128, 4)>>>(A, B, C, n); }
 """
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 def ran() -> str:

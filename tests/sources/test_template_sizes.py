@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import grid, inferred, kernel
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 PRODUCT = """
 template <PARAMETERS>
@@ -28,14 +29,6 @@ RECTANGLES = GUARDED.replace("PARAMETERS", "int M, int N, int K")
 SQUARES = PRODUCT.replace("GUARD", "").replace("K", "N").replace("PARAMETERS", "int N")
 LAUNCH = "product<M, N, K><<<dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16)>>>(x, y, z);"
 CALLER = f"template <int M, int N, int K> void run(float *x, float *y, float *z) {{ {LAUNCH} }}\n"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 @pytest.mark.parametrize(

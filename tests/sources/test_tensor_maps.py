@@ -9,9 +9,10 @@ import pytest
 
 from mmcore import InvalidKernel, TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import grid, kernel
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 KERNEL = """
 #include <cuda.h>
@@ -99,14 +100,6 @@ def source(host: str, changes: dict[str, str] = BY_VALUE) -> str:
     for word, replaced in changes.items():
         text = text.replace(word, replaced)
     return text
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 @pytest.mark.parametrize("host", [RETURNED, FILLED, IN_PLACE], ids=["returned", "filled", "in place"])

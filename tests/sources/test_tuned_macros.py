@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.tuned_macros import undefined_macros
 from tests.command_line import mmcore
 from tests.sources.test_source_file import guesses
 from tests.sources.test_suggestions import pasted, ran
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 TUNED = """
 #define STEP EDGE
@@ -49,13 +50,6 @@ def tuned(width: str, height: str, per_x: str, per_y: str, edge: str) -> str:
     for name, value in {**sides, "WIDTH": width, "HEIGHT": height, "EDGE": edge}.items():
         text = text.replace(name, value)
     return text
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 @pytest.mark.parametrize(

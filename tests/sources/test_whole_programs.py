@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 
 KERNEL = """
@@ -31,13 +30,6 @@ int main(int argc, char **argv)
 }
 """
 WRONG_GUARD = "if (row > N || col > N) return;"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
-    return tmp_path
 
 
 def run(options: str = "") -> Result:
