@@ -8,6 +8,8 @@ from dataclasses import replace
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 
+_NEIGHBOURS = 2  # most lines from one violation to the next that is shown with it
+
 
 def source_line(kernel: Kernel, source: str | None, number: int | None) -> str | None:
     """Return a line of the kernel's own file, with its indent; None for a line of another file."""
@@ -15,9 +17,6 @@ def source_line(kernel: Kernel, source: str | None, number: int | None) -> str |
         return None
     lines = kernel.source_text().splitlines()
     return lines[number - 1] if number and number <= len(lines) else None
-
-
-_NEIGHBOURS = 2  # most lines from one violation to the next that is shown with it
 
 
 def folded(violations: Iterable[Violation]) -> list[tuple[Violation, str]]:

@@ -44,7 +44,7 @@ class Grade:
 
     @property
     def is_graded(self) -> bool:
-        """Whether the submission was graded; else the outcomes have the reason."""
+        """True if the submission was graded; else the outcomes have the reason."""
         return not any(outcome.message.startswith(NOT_GRADED) for outcome in self.outcomes)
 
     @property

@@ -52,7 +52,7 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the processes answered or reached a limit; an interruption or a crash ends them before that."""
+        """True if the processes answered or reached a limit; an interruption or a crash ends them before that."""
         return self.ended != _UNANSWERED
 
 

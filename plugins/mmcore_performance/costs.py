@@ -5,7 +5,7 @@ Reasons are ranked by them. They need no more than the order of the units' loads
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 from mmcore_emulator.machine.limits import WARP
@@ -17,7 +17,12 @@ from mmcore_performance.sites import Site
 _ATOMIC_CYCLES = 4.0  # for a sector
 LOCAL_CYCLES = 4.0  # for a request: four sectors, which often miss the L1 cache
 BARRIER_CYCLES = 250.0  # half of a load's latency, which the other blocks of a multiprocessor hide in part
-_OVERLAP = 4  # the exponent with which the units' cycles add up: 1 for no overlap, infinity for all
+_OVERLAP = 4.0  # the exponent with which the units' cycles add up
+
+
+def together(times: Iterable[float], overlap: float = _OVERLAP) -> float:
+    """Return the time of units that work at the same time: their sum at an overlap of 1, the longest at infinity."""
+    return float(sum(each**overlap for each in times) ** (1 / overlap))
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Costs:
     @property
     def cycles(self) -> float:
         """The cycles that the units take together."""
-        return float(sum(max(0.0, each) ** _OVERLAP for each in self._units().values()) ** (1 / _OVERLAP))
+        return together(max(0.0, each) for each in self._units().values())
 
     @property
     def limiter(self) -> str:

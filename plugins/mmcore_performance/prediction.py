@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import sqrt
 from typing import TypeAlias
 
+from mmcore_performance.costs import together
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.features import features, resident_blocks
 
@@ -101,7 +102,7 @@ def launch_seconds(work: Work, blocks: int, fitted: Parameters) -> float:
     """
     times = {unit: _weighted(work, unit, fitted) for unit in work}
     waits, in_turn = times.pop(WAITS), times.pop(IN_TURN)
-    independent = queued(_together([*times.values()], fitted.overlap), waits, fitted.parts * blocks)
+    independent = queued(together(times.values(), fitted.overlap), waits, fitted.parts * blocks)
     return queued(independent, in_turn, blocks)
 
 
@@ -117,11 +118,6 @@ def queued(work: float, waits: float, parts: float) -> float:
     This is Schweitzer's approximation of a closed queue: one part takes work and waits, many the larger of both.
     """
     return (work + waits + sqrt((work - waits) ** 2 + 4 * work * waits / max(1.0, parts))) / 2
-
-
-def _together(times: Sequence[float], overlap: float) -> float:
-    """Return the time of units that overlap."""
-    return float(sum(time**overlap for time in times) ** (1 / overlap))
 
 
 def _largest(times: Mapping[str, float]) -> str:

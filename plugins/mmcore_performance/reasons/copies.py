@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mmcore_performance.costs import costs
+from mmcore_performance.costs import costs, together
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 
 _COPY_CYCLES = 5.0  # of a multiprocessor for a copy of 16 bytes, if all threads copy; up to 24 elsewhere, on an H200
 _ENOUGH_BYTES = 256
-_OVERLAP = 4  # the exponent with which the copy unit's cycles and those of the others add up, as in costs
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -26,8 +25,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     copies = sum(each.bulk_loads for each in small.values())
     nbytes = sum(each.bulk_delivered_bytes for each in small.values()) / copies
     work = costs(launch, observation.card).cycles
-    now, then = ((work**_OVERLAP + (number * _COPY_CYCLES) ** _OVERLAP) ** (1 / _OVERLAP)
-                 for number in (copies, copies * nbytes / _ENOUGH_BYTES))  # fmt: skip
+    now, then = (together((work, each * _COPY_CYCLES)) for each in (copies, copies * nbytes / _ENOUGH_BYTES))
     yield Reason(
         "small copies",
         f"each bulk copy moves {nbytes:,.0f} bytes, and a copy costs {_COPY_CYCLES:.0f} cycles or more by itself",

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.profiler.by_line import line_of
 from mmcore_performance.cards import Card
-from mmcore_performance.costs import costs
+from mmcore_performance.costs import costs, together
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason, counted, on
 
 _GROUPS = (2, 4, 8, 16, 32)
-_OVERLAP = 4  # the exponent with which the times of device memory and of the other units add up, as in costs
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -56,4 +55,4 @@ def _input_bytes(observation: Observation, launch: ObservedLaunch, at_once: int,
 
 
 def _seconds(work: float, nbytes: float, card: Card) -> float:
-    return float((work**_OVERLAP + (nbytes / card.dram_bytes_per_second) ** _OVERLAP) ** (1 / _OVERLAP))
+    return together((work, nbytes / card.dram_bytes_per_second))

@@ -1,4 +1,4 @@
-"""What is wrong with a wgmma's matrix is named where its change alone gives the matrix."""
+"""The cause of a wrong wgmma: the one change that alone gives the matrix which its instruction means."""
 
 from __future__ import annotations
 
