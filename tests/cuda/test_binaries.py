@@ -12,6 +12,7 @@ import pytest
 import mmcore
 import mmcore_emulator
 from mmcore import Binary, CompilerMissing, Config, DeviceProperties, Kernel, Problem
+from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.devices.base import Device
@@ -20,6 +21,7 @@ from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import UnreadableCode, machine_code_runs, read_cubin, read_ptx
 from mmcore_cuda.binaries.compiler import linked
 from mmcore_cuda.nvrtc.source_compilation import compile_source
+from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
 from tests.command_line import mmcore as command
@@ -107,6 +109,8 @@ def test_a_cubin_runs_on_a_gpu_and_not_on_the_emulator(tmp_path: Path, device: D
         said = r"^product\.cubin has no PTX, and the emulator runs PTX$"
         with pytest.raises(mmcore.UnsupportedInstruction, match=said):
             mmcore.run(kernel, 33, device=device.name)
+        with pytest.raises(mmcore.UnsupportedInstruction, match=said):
+            examine(Cell(kernel.name, 33, 33, 33), device, kernel=kernel)
     else:
         assert mmcore.run(kernel, 33, device=device.name).verified
 

@@ -75,10 +75,22 @@ class EmulatedBuffer:
         self._memory.free(self.array)
 
 
-@functools.lru_cache(maxsize=8)
-def parsed(ptx: str) -> Mapping[str, Function]:
-    """Return the functions of a source, which may be loaded many times."""
-    return parse(ptx)
+_parsed = functools.lru_cache(maxsize=8)(parse)  # a source may be loaded many times
+
+
+def functions_of(code: CompiledModule) -> Mapping[str, Function]:
+    """Return the functions of a module by symbol.
+
+    Raises:
+        Unsupported: a library is called.
+        UnsupportedInstruction: the module has no PTX, or PTX that is not known.
+    """
+    if not (code.functions or code.ptx or code.cubin):
+        raise Unsupported("a library is called, which runs on a GPU alone")
+    if not code.ptx:
+        raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
+    with mmcore_errors():
+        return _parsed(code.ptx)
 
 
 @functools.lru_cache(maxsize=16)
@@ -90,7 +102,7 @@ def _translated(
     domain: ShadowDomain | None,
 ) -> Translation:
     """Return the translation of a function, which many loads share; ``addresses`` has its variables' by symbol."""
-    return translate(parsed(ptx)[symbol], dict(addresses), capability, domain)
+    return translate(_parsed(ptx)[symbol], dict(addresses), capability, domain)
 
 
 class EmulatedModule:
@@ -102,8 +114,7 @@ class EmulatedModule:
         self._memory = memory
         self._properties = properties
         self._deadline = deadline
-        with mmcore_errors():
-            self._functions = parsed(code.ptx)
+        self._functions = functions_of(code)
         self._ptx = code.ptx
         self._module_memory = ModuleMemory(memory)
         self._run_number = 0
@@ -261,11 +272,7 @@ class Emulator:
         return None
 
     def load(self, code: CompiledModule) -> EmulatedModule:
-        if not (code.functions or code.ptx or code.cubin):
-            raise Unsupported("a library is called, which runs on a GPU alone")
-        if not code.ptx:
-            raise UnsupportedInstruction(f"{code.source} has no PTX, and the emulator runs PTX")
-        if not ptx_runs(code.architecture.removeprefix("sm_"), self.architecture):
+        if code.ptx and not ptx_runs(code.architecture.removeprefix("sm_"), self.architecture):
             raise Unsupported(f"{code.source} is made for {code.architecture}; sm_{self.architecture} does not run it")
         return EmulatedModule(self._memory, code, capability_properties(self._capability), self.deadline)
 

@@ -25,7 +25,7 @@ from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.check import sanitized_run
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
-from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
+from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
 from mmcore_emulator.adapter.launch_limits import refused_size
 from mmcore_emulator.conditions.refills import Refills
@@ -228,7 +228,7 @@ class _Runs:
 
     def _functions(self, planned: Plan) -> dict[str, Function]:
         module = compile_plan(planned, self._device.architecture)
-        functions = parsed(module.ptx)
+        functions = functions_of(module)
         return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
 
     def _deep(self, first: Problem) -> Iterator[Size]:
