@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -13,12 +12,13 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
 from mmcore.files import read_text
-from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
+from mmcore.kernel.arguments import Argument, Scalar, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint, FixingConstraint
+from mmcore.kernel.declared_values import check_forms, check_name, check_values, require, settled
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
-from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
+from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
 from mmcore.kernel.tiling import TilingRule
@@ -29,20 +29,6 @@ LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | S
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
 SharedRule: TypeAlias = Callable[[Problem, Config], int]
 OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapping[str, int]]
-
-_ARCHITECTURE = re.compile(r"(\d+[af]?)?")
-_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
-
-
-def _require(holds: object, sentence: str) -> None:
-    if not holds:
-        raise InvalidKernel(sentence)
-
-
-def check_name(name: str) -> None:
-    """Reject, as :class:`InvalidKernel`, what cannot be a kernel's name."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidKernel(f"{name!r} is not a kernel name: words of a-z, 0-9 and _ joined by dots, such as acme.fast")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,82 +118,21 @@ class Kernel:
     def __post_init__(self) -> None:
         check_name(self.name)
         try:
-            self._normalise()
+            check_forms(self)
+            for name, value in settled(self).items():
+                object.__setattr__(self, name, value)
+            check_values(self)
+            self._check_templates()
         except MmcoreError as error:
             raise InvalidKernel(f"{self.name}: {error}") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise InvalidKernel(f"{self.name} is declared with a value of the wrong type: {error}") from None
 
-    def _normalise(self) -> None:
-        """Check every attribute and fill in the defaults; lists become tuples."""
-        for name in ("title", "reference", "entry", "variant_of"):
-            text = getattr(self, name)
-            _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
-        for name in ("arguments", "constraints", "program_sizes", "include", "options", "known_bugs"):
-            value = getattr(self, name)
-            _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
-            objects = name in ("arguments", "constraints", "program_sizes")
-            texts = objects or all(isinstance(text, str) for text in value)
-            _require(texts, f"its {name} are texts, unlike {value!r}")
-            object.__setattr__(self, name, tuple(value))
-        pair = self.min_compute_capability
-        valid = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
-        _require(valid, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
-        source, dtype = Path(self.source), dtype_named(self.dtype)
-        narrow = dtype.itemsize < 4 or dtype.name == "tf32"
-        accumulator = self.accumulator or ("int32" if dtype.is_integer else "float32" if narrow else dtype.name)
-        output = self.output or ("float32" if self.accumulator.startswith(FLOAT22.name) else self.accumulator)
-        wide = dtype.itemsize > 1 and dtype.name != "tf32"
-        settled = {
-            "title": self.title or self.name,
-            "source": Path(f"{self.name.rpartition('.')[2]}.cu") if source == Path() else source,
-            "dtype": dtype_named(self.dtype).name,
-            "accumulator": accumulator_named(accumulator).name,
-            "output": dtype_named(output or (dtype.name if wide else accumulator)).name,
-            "column_major": "".join(sorted(set(self.column_major))),
-            "unit": dtype_named(self.unit or dtype.name).name,
-            "alpha": float(self.alpha),
-            "beta": float(self.beta),
-            "min_compute_capability": tuple(pair),
-        }
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
-        for argument in self.arguments:
-            check_argument(argument)
-        for each in (*self.constraints, *self.program_sizes):
-            valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
-            words = valid and isinstance(each.description, str) and each.description.strip()
-            _require(words, f"{each!r} is not a constraint: it has no description or no violation")
-            _require("\n" not in each.description, f"the description of {each!r} has more than one line")
-        if self.call is not None and not self.configs:
-            object.__setattr__(self, "configs", ({},))
-        ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
-        for name in (*ways, *["tiling"] * (self.tiling is not None)):
-            _require(callable(getattr(self, name)), f"its {name} rule is not callable")
-        _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
-        has_arguments = not self.is_code or self.arguments
-        _require(has_arguments, "its code is built or compiled and has no signature: it needs arguments=")
-        said = [name for name in ("grid", "shared_bytes", "over_read") if getattr(self, name)]
-        alone = self.launch is None or not said
-        _require(alone, f"it has a launch rule, which says everything about a launch: leave out {' and '.join(said)}")
-        _require("call" not in ways or not self.shared_bytes, "a library's call has no shared memory to declare")
-        valid = callable(self.shared_bytes) or (type(self.shared_bytes) is int and self.shared_bytes >= 0)
-        _require(valid, f"shared_bytes is a whole number of bytes or a function, not {self.shared_bytes!r}")
-        known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
-        _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
-        _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
-        finite = math.isfinite(self.alpha) and math.isfinite(self.beta) and self.alpha
-        _require(finite, f"alpha and beta are numbers, alpha not 0, instead of {self.alpha} and {self.beta}")
-        valid = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
-        _require(valid, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
-        _require(set(self.column_major) <= set("ABC"), f"column_major is such as 'B', not {self.column_major!r}")
-        known = self.initial_c == "poison" or (self.initial_c == "zeros" and not self.beta)
-        _require(known, f'initial_c is "poison", or "zeros" where beta is 0, not {self.initial_c!r}')
-        form = _ARCHITECTURE.fullmatch(self.architecture)
-        _require(form, f"architecture {self.architecture!r} is not of the form 90 or 90a")
+    def _check_templates(self) -> None:
+        """Check that there is a block, and that the texts with ``{m}`` can be filled in."""
         first = self.usual_configs[0]
         needed = "a config needs a block, the threads per block: {'block': (16, 16)}"
-        _require(self.call or BLOCK in first, f"{needed}, not {dict(first)}")
+        require(self.call or BLOCK in first, f"{needed}, not {dict(first)}")
         example = self.problem(64, 64, 64)
         for template in (self.entry, *self.defines.values(), *self.options):
             self.expand(template, example, first)
@@ -381,7 +306,7 @@ class Kernel:
             reasons = [constraint.violation(problem, config) for constraint in constraints]
             for reason in reasons:
                 words = reason is None or (isinstance(reason, str) and reason.strip() and "\n" not in reason)
-                _require(words, f"it answers {reason!r} instead of a reason of one line or None")
+                require(words, f"it answers {reason!r} instead of a reason of one line or None")
         return [reason for reason in reasons if reason is not None]
 
     def fitting_config(self, problem: Problem) -> Config:

@@ -12,7 +12,7 @@ from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError, UnknownName
 from mmcore.hookspecs import hookspec
 from mmcore.kernel.configs import BLOCK
-from mmcore.kernel.declaration import check_name
+from mmcore.kernel.declared_values import check_name
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
 from mmcore.plugin_table import PluginTable

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from mmcore.errors import MmcoreError
 from mmcore.files import read_text
-from mmcore.kernel.declaration import Kernel, check_name
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.declared_values import check_name
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import DISTRIBUTION, Registry, registry
 from mmcore_sources.cuda_file.package import package_files
