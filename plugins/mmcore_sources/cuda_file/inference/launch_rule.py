@@ -1,0 +1,79 @@
+"""The launch rule of a kernel, and the sizes that it fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.kernel.configs import Config
+from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.geometry import dim3
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry, launched_cluster
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.one_block import one_block
+from mmcore_sources.cuda_file.inference.product import Product
+from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
+
+_COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
+
+
+@dataclass(frozen=True)
+class LaunchRule:
+    """The block and the launch rule of a kernel.
+
+    Attributes:
+        block: the extents of the block, or a rule that depends on the other parameters of the config.
+        text: the rule.
+        constraints: constraints on the sizes that follow from the launch.
+        program_sizes: the sizes of the kernel's own program.
+        size_notes, notes: notes about the sizes, and about the launch.
+        warnings: signs of a mistake in the launch.
+    """
+
+    block: Any
+    text: LaunchText
+    constraints: tuple[Constraint, ...]
+    program_sizes: tuple[Constraint, ...]
+    size_notes: tuple[Note, ...]
+    notes: tuple[Note, ...]
+    warnings: tuple[str, ...]
+
+
+def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
+    """Return the launch rule of a kernel that computes a product. Raises InvalidKernel, LacksOption."""
+    source, body, launch, given = kernel.source, kernel.body, kernel.launch, kernel.given
+    roles, chosen = product.roles, product.chosen
+    constraints, size_notes = list[Constraint](), list[Note]()
+    if (lone := one_block(source, body, roles, launch, given)) is not None:
+        constraint, shape, note = lone
+        constraints.append(constraint)
+        size_notes.append(note)
+        given = {**given, "block": shape, "grid": "1"}
+    block, grid, shared, notes = launch_geometry(source, body, roles, launch, chosen, given)
+    # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
+    ordinary = launch if source.cooperative and not _COOPERATIVE.search(kernel.text) else None
+    if ordinary is not None:
+        why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
+        notes.append(Note("launch", "ordinary", why, ""))
+    text = LaunchText(grid, str(shared), source.cooperative and ordinary is None, launched_cluster(source, launch))
+    if "//" in grid and "gridDim" not in text_of(body.function.body):
+        constraints.append(SomeBlock(text, roles.square))
+    shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
+    values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
+    shown = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
+    return LaunchRule(
+        block=block,
+        text=text,
+        constraints=tuple(constraints),
+        program_sizes=program_sizes(source, body, launch, roles, text, values, product.launched),
+        size_notes=tuple(size_notes),
+        notes=tuple(notes),
+        warnings=tuple(geometry.unused_axes(Reader.of(source, launch, {}), launch, body)) if shown and launch else (),
+    )

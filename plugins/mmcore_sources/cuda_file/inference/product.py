@@ -1,0 +1,166 @@
+"""The product of a kernel: the roles of its parameters, its element types, factors and storage."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import Struct, Workspace
+from mmcore.kernel.constraints import Constraint, Square
+from mmcore_cuda.cuda_source.program import Parameter
+from mmcore_cuda.cuda_source.tree import identifiers
+from mmcore_sources.cuda_file.inference.element_types import element_types
+from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
+from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_sizes
+from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
+from mmcore_sources.cuda_file.inference.roles import (
+    Roles,
+    adds_to_c,
+    given_arguments,
+    matrices_of,
+    roles_of,
+    scalar_type,
+    with_arguments,
+)
+from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
+from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
+from mmcore_sources.cuda_file.inference.tensor_maps import aligned_rows, of_elements, stored_columns, with_boxes
+from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
+
+
+@dataclass(frozen=True)
+class Product:
+    """The product that a kernel computes.
+
+    Attributes:
+        roles: the roles of the parameters.
+        constraints: constraints on the sizes.
+        types: the element types, attributes of :class:`mmcore.Kernel`.
+        scales: alpha and beta.
+        factors: the constant factors of the source, which alpha and beta may mean.
+        column_major: the matrices stored by columns.
+        unusual: the unusual readings of the source.
+        chosen: the choices for what the source leaves open, without template parameters that are sizes.
+        launched: the launch's values of those.
+        notes, type_notes: notes about the roles and storage, and about the types.
+    """
+
+    roles: Roles
+    constraints: tuple[Constraint, ...]
+    types: Mapping[str, str]
+    scales: Mapping[str, float]
+    factors: Mapping[str, Factor]
+    column_major: str
+    unusual: tuple[Unusual, ...]
+    chosen: Open
+    launched: Mapping[str, int]
+    notes: tuple[Note, ...]
+    type_notes: tuple[Note, ...]
+
+
+def product_of(kernel: SourceKernel) -> Product:
+    """Return the product that a kernel computes. Raises InvalidKernel, LacksOption."""
+    source, body, given, chosen = kernel.source, kernel.body, kernel.given, kernel.chosen
+    roles, constraints, notes = _roles(kernel)
+    fragment = None if roles.sizes else single_fragment(source, body)
+    if fragment is not None:
+        constraints = (fragment[0],)
+    roles, map_notes = with_boxes(source, kernel.declared, roles, kernel.maps, kernel.values)
+    of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values.keys() - kernel.known}
+    free = with_sizes(chosen, of_template)
+    elements = of_elements(source, kernel.function, kernel.maps)
+    types, type_notes = element_types(source, elements, roles, free, given)
+    factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
+    adds = "beta" not in given and adds_to_c(body, roles)
+    scales, operation_notes = operation({name: factors[name] for name in factors.keys() - given.keys()}, adds=adds)
+    columns, storage_notes = _storage(kernel, roles, fragment[1] if fragment is not None else "")
+    batch = [Note("batch", "its first product", "blocks along z compute the others", "none")] if roles.batch else []
+    return Product(
+        roles=roles,
+        constraints=(*constraints, *aligned_rows(roles, {**types, **given})),
+        types=types,
+        scales=scales,
+        factors=factors,
+        column_major=columns,
+        unusual=_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
+        chosen=free,
+        launched={name: chosen.values[name] for name in of_template},
+        notes=(*notes, *map_notes, *operation_notes, *storage_notes, *batch),
+        type_notes=tuple(type_notes),
+    )
+
+
+def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[Note]]:
+    """Return the roles of the parameters, constraints on the sizes, and notes."""
+    source, body, launch, given = kernel.source, kernel.body, kernel.launch, kernel.given
+    function = body.function
+    if "args" in given:
+        roles = with_arguments(given_arguments(list(given["args"]), function), function)
+        notes = []
+    else:
+        by_rows = "A" not in given.get("column_major", "A")
+        launched = launched_numbers(source, function, launch)
+        roles = roles_of(function, body, launched, _unused(kernel, launched), by_rows=by_rows)
+        shown = ", ".join(map(_shown, roles.arguments, function.parameters))
+        notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
+    if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):
+        roles = replace(roles, sizes=of_template)
+        shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
+        notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
+    constraints: tuple[Constraint, ...] = (*((Square(),) if roles.square else ()), *powers_of_two(roles.arguments))
+    if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
+        sizes, fixed = fixing
+        roles = replace(roles, sizes=sizes)
+        constraints = (fixed,)
+    return roles, constraints, notes
+
+
+def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers of the integer parameters if the body uses none of them, since constants are the sizes."""
+    body, function = kernel.body, kernel.function
+    names = [each.name for each in function.parameters if "int" in scalar_type(each.type) and not each.pointer]
+    with contextlib.suppress(InvalidKernel):
+        if not body.names & {*names} and fixed_sizes(kernel.source, body, matrices_of(function, body)):
+            return {name: launched.get(name, 1) for name in names}
+    return {}
+
+
+def _shown(argument: Any, parameter: Parameter) -> str:
+    if isinstance(argument, Struct):
+        members = zip(argument.members, parameter.members, strict=True)
+        return f"{parameter.name}={{{', '.join(_shown(*each) for each in members if not each[1].pointer)}}}"
+    if isinstance(argument, Workspace):
+        return f"{parameter.name}=zeros"
+    value = argument if isinstance(argument, str) else argument.value
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if text == parameter.name else f"{parameter.name}={text}"
+
+
+def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str, list[Note]]:
+    """Return the matrices that are stored by columns, and notes; none if the user says it."""
+    if "column_major" in kernel.given:
+        return "", []
+    if kernel.maps:
+        return stored_columns(kernel.body, kernel.launch, roles, kernel.maps)
+    if reads_b_by_columns(kernel.body, roles.pointers, set(roles.sizes)):
+        columns, what, why = "B", "storage of B", "as the source steps over B"
+    elif roles.by_columns:
+        columns, what, why = "ABC", "storage", "as the source steps over A, B and C"
+    else:
+        columns, what, why = of_fragments, f"storage of {of_fragments}", "as the fragments say"
+    return columns, [Note(what, "by columns", why, "--column-major ''")] if columns else []
+
+
+def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) -> tuple[Unusual, ...]:
+    named = {*identifiers(kernel.function.body)}
+    macros = (each.text for each in kernel.source.macros.values() if each.name in named)
+    searched, meant = "\n".join([kernel.text, *macros]), "args" in kernel.given
+    readings = unusual_readings(searched, kernel.launch, kernel.body, roles, adds=adds, columns=columns, named=meant)
+    return tuple(readings)

@@ -1,0 +1,142 @@
+"""The kernel of a source that is chosen, with the values that decide how it is compiled."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.entities import without_overloads
+from mmcore_cuda.cuda_source.includes import has_quoted_includes
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
+from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
+from mmcore_cuda.cuda_source.tokens import words
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
+from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters
+from mmcore_sources.cuda_file.inference.roles import scalar_type
+from mmcore_sources.cuda_file.inference.tensor_maps import with_maps
+from mmcore_sources.cuda_file.inference.tuned_macros import refuse_undefined
+from mmcore_sources.cuda_file.inference.vectors import vectors_of
+
+
+@dataclass(frozen=True)
+class SourceKernel:
+    """A kernel of a source, before its product is inferred.
+
+    Attributes:
+        file: the name of its file.
+        text: the file's text, without other functions of the kernel's name.
+        is_shortened: True if there were some.
+        source: the program of the file, its headers, and the files that launch its kernels.
+        declared: the kernel's function as the source declares it.
+        body: the body of the function, whose types are known, and whose tensor maps are pointers.
+        maps: the tensor maps by parameter.
+        launch: its launch; None if the source has none.
+        given: the user's values.
+        parameters, defines: those of the config, and macros that are no numbers.
+        chosen: the choices for what the source leaves open.
+        notes: notes about the choice of the kernel.
+    """
+
+    file: str
+    text: str
+    is_shortened: bool
+    source: Program
+    declared: Function
+    body: Body
+    maps: Mapping[str, Encoded]
+    launch: HostLaunch | None
+    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    defines: Mapping[str, Any]
+    chosen: Open
+    notes: tuple[Note, ...]
+
+    @property
+    def function(self) -> Function:
+        """The function, as its body has it."""
+        return self.body.function
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The parameters and macros that the user gives."""
+        return {**self.defines, **self.parameters}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of all parameters and macros."""
+        return {**self.chosen.values, **self.known}
+
+
+def read_kernel(
+    file: str,
+    text: str,
+    given: Mapping[str, Any],
+    headers: Iterable[tuple[str, str]],
+    launching: Iterable[tuple[str, str]],
+) -> SourceKernel:
+    """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
+    parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
+    text, headers = without_skipped_definitions(text, headers, {**parameters, **defines})
+    source = functools.reduce(lambda program, header: program.with_header(*header), headers, read_program(text))
+    source = functools.reduce(lambda program, other: program.with_launches(*other), launching, source)
+    entry = str(given.get("entry", ""))
+    source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
+    declared, launch, notes = chosen_function(file, source, entry)
+    function, maps, given = with_maps(source, declared, launch, given)
+    _refuse_structures(source, function)
+    own_text = without_overloads(text, function, source.functions)
+    _refuse_vectors(function, given)
+    _refuse_unused(file, own_text, parameters)
+    # A macro that is a number becomes a parameter that block and grid may depend on.
+    numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
+    parameters |= {name: int(defines.pop(name)) for name in numbers}
+    known = {**defines, **parameters}
+    chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
+    of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
+    body = Body(function.with_types({**chosen.types, **of_macros, **source.types}))
+    refuse_undefined(file, source, body, launch, {**chosen.values, **known}, known)
+    return SourceKernel(
+        file=file,
+        text=own_text,
+        is_shortened=own_text != text,
+        source=source,
+        declared=declared,
+        body=body,
+        maps=maps,
+        launch=launch,
+        given={**given, "parameters": parameters, "defines": defines},
+        parameters=parameters,
+        defines=defines,
+        chosen=chosen,
+        notes=notes,
+    )
+
+
+def _refuse_structures(source: Program, function: Function) -> None:
+    """Raise InvalidKernel for a pointer to structures that contain pointers, which would have to be on the device."""
+    for each in function.parameters:
+        if each.pointer and any(member.pointer for member in source.structures.get(each.type.rstrip("*"), ())):
+            what = f"{str(each)!r}, a pointer to structures that contain pointers"
+            raise InvalidKernel(
+                f"{function.name} takes {what}; only structures by value, as {each.type} {each.name}, can be run"
+            )
+
+
+def _refuse_vectors(function: Function, given: Mapping[str, Any]) -> None:
+    """Raise InvalidKernel for a function that indexes arrays as vectors, unless the user gives the arguments' roles."""
+    if "args" not in given and (vectors := vectors_of(function)):
+        what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
+        raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
+
+
+def _refuse_unused(file: str, text: str, parameters: Iterable[str]) -> None:
+    """Raise InvalidKernel for a parameter that a source without headers of its own does not contain."""
+    for name in parameters:
+        if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
+            raise InvalidKernel(f"{file} has no {name} for --config to set")
