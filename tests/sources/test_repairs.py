@@ -40,6 +40,21 @@ def test_the_change_that_makes_a_product_right_is_named_with_its_line(
     assert "hint: the product is right at " in result.stdout
 
 
+@pytest.mark.parametrize("form", section_of(__file__, "remainders")["forms"])
+def test_the_guards_that_a_kernel_lacks_at_remainders_are_shown(form: str) -> None:
+    section = section_of(__file__, "remainders")
+    parts = section["forms"][form]
+    text = section["text"]
+    for name in ("STEPS", "LOAD_A", "LOAD_B", "STORE", "GRID"):
+        text = text.replace(name, parts[name])
+    result = run(text)
+    assert result.exit_code == 1
+    without, _, repaired = result.stdout.partition("hint: without a remainder, at ")[2].partition("\nhint: ")
+    assert without
+    assert repaired.startswith("the product is right at ")
+    assert parts["hint"] in repaired
+
+
 def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
     text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
     result = run(text)

@@ -31,7 +31,7 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
-from mmcore_sources.cuda_file.repairs.trial import repairs, sizes_of
+from mmcore_sources.cuda_file.repairs.trial import REPAIRED, remainder_repairs, repairs, sizes_of
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -42,6 +42,7 @@ _SIGNS = {
 }
 _SMALL, _LARGEST = 64, 256
 _WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
+_WITHOUT_REMAINDER = "without a remainder"
 _SECONDS = 10.0
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
@@ -58,15 +59,17 @@ def hints(result: Result) -> Iterator[str]:
         return
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
-    for attempt in attempts:
-        found = [*attempt(result, file)]
-        yield from found
+    found = list[str]()
+    for attempt in (*attempts, _equal_blocks):
+        found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break
-    else:
-        yield from _equal_blocks(result, file.kernel)
+    changed = any(each.startswith(REPAIRED) for each in found)
     if result.verification is not None and result.verification.verified and not result.verified:
-        yield from _of_whole_tiles(result, file)
+        found += _of_whole_tiles(result, file)
+    yield from found
+    if not changed and any(each.startswith(f"hint: {_WITHOUT_REMAINDER}") for each in found):
+        yield from remainder_repairs(result, file.kernel)
 
 
 def _endless(result: Result, kernel: Kernel) -> str:
@@ -78,8 +81,9 @@ def _endless(result: Result, kernel: Kernel) -> str:
     return endless_loop(kernel.source_text(), name, lines) if name and kernel.build is None else ""
 
 
-def _equal_blocks(result: Result, kernel: Kernel) -> Iterator[str]:
+def _equal_blocks(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield why all blocks of a wrong kernel compute the same elements, if they do."""
+    kernel = file.kernel
     wrong = result.verification is not None and not result.verification.verified
     if wrong and kernel.entry and kernel.build is None and len(result.launched) == 1:
         blocks = result.launched[0].grid._asdict()
@@ -168,7 +172,7 @@ def _without_remainder(cell: Cell) -> Iterator[str]:
     if result is not None and judged(result, kernel, "hazards").verified:
         text, name = kernel.source_text(), kernel.entry.partition("<")[0]
         why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
-        yield _hint(f"without a remainder, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
+        yield _hint(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
 
 
 def _tried(

@@ -32,7 +32,7 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
         sizes: the roles of the kernel's sizes by their names.
         element: the C++ type of a sum; empty if sums are whole numbers.
     """
-    source, nodes = text.encode(), _nodes(text, entry)
+    source, nodes = text.encode(), device_nodes(text, entry)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from _set(source, nodes)
@@ -56,7 +56,7 @@ def _is_on_device(function: Node, entry: str) -> bool:
     return bool(_ON_DEVICE.search(head)) and ("__global__" not in head or named is not None)
 
 
-def _nodes(text: str, entry: str) -> list[Node]:
+def device_nodes(text: str, entry: str) -> list[Node]:
     """Return the nodes of a kernel and of the device functions."""
     return [node for function in device_functions(text, entry) for node in walk(function)]
 
@@ -79,13 +79,13 @@ def whole_steps(text: str, entry: str, sizes: Mapping[str, str]) -> Node | None:
     """Return the first loop's bound that is a quotient of k rounded down, such as ``K / BK``; None without one."""
     roles = {"k"} if "k" in sizes.values() else {*sizes.values()}
     names = {name for name, role in sizes.items() if role in roles}
-    of_k = (node for node in quotients(_nodes(text, entry)) if names & {text_of(each) for each in walk(node)})
+    of_k = (node for node in quotients(device_nodes(text, entry)) if names & {text_of(each) for each in walk(node)})
     return next(of_k, None)
 
 
 def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
     """Yield a source in which the threads beyond C return before the first loop, if there is no barrier."""
-    nodes = _nodes(text, entry)
+    nodes = device_nodes(text, entry)
     loop = next((each.children[0] for each in nodes if each.type == "for_statement"), None)
     names = {role: name for name, role in sizes.items()}
     if loop is None or "n" not in names or any(text_of(each) == "__syncthreads" for each in nodes):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
+_ADDED = re.compile(r"\+ (\d+)\)?$")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
@@ -15,7 +17,7 @@ def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``."""
     compared = _compared(nodes)
     for node in quotients(nodes):
-        yield replaced(source, [(node, _rounded_up(node))])
+        yield replaced(source, [(node, rounded_up(node))])
     for node in compared:
         yield from _whole_size(source, node)
     for node in compared:
@@ -29,7 +31,7 @@ def quotients(nodes: Sequence[Node]) -> list[Node]:
     values = (node.child_by_field_name("value") for node in nodes if node.type == "init_declarator"
               and text_of(node.children[0]) in bounds)  # fmt: skip
     outside = [each for value in values if value is not None for each in walk(value) if each.type == _BINARY]
-    return [node for node in [*_conditions(nodes), *outside] if _rounded_up(node)]
+    return [node for node in [*_conditions(nodes), *outside] if rounded_up(node)]
 
 
 def _compared(nodes: Sequence[Node]) -> list[Node]:
@@ -43,10 +45,11 @@ def _conditions(nodes: Sequence[Node]) -> list[Node]:
             if each.type == _BINARY]  # fmt: skip
 
 
-def _rounded_up(node: Node) -> str:
-    """Return a quotient of a size rounded up; empty for other expressions, such as ``(k + TILE - 1) / TILE``."""
+def rounded_up(node: Node) -> str:
+    """Return a quotient of a size, rounded up; empty for other expressions, such as ``(k + 15) / 16``."""
     left, sign, right = map(text_of, node.children)
-    if sign == "/" and "-" not in left:
+    added = _ADDED.search(left)
+    if sign == "/" and "-" not in left and not (added and right == str(int(added[1]) + 1)):
         return f"({left} + {right} - 1) / {right}"
     return f"({left} + (1 << {right}) - 1) >> {right}" if sign == ">>" else ""
 

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -21,11 +21,15 @@ from mmcore.result import Result
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.repairs.edit import Edit
-from mmcore_sources.cuda_file.repairs.edits import edits, guards
+from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
+from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
 
 _MOST, _SECONDS, _ALL_SECONDS = 40, 10.0, 30.0  # changes that are tried, the seconds of each run, and of all
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
+_ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
+REPAIRED = "hint: the product is right at"
+"""The beginning of a hint with a repair."""
 _ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)")
 
 
@@ -36,14 +40,44 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = _cells(result, kernel)
     if not cells or _is_right(cells[0], kernel):
         return
+    yield from _first_right(cells, _changed(kernel))
+
+
+def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
+    """Yield a hint with the guards that make a product right which is wrong at remainders alone."""
+    if kernel.build is None and kernel.entry and kernel.source_text():
+        yield from _first_right(_cells(result, kernel), _changed_at_remainders(kernel))
+
+
+def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+    """Yield changed kernels, each with the change in words and all changed lines."""
+    text, up, what = kernel.source_text(), _rounded_up(kernel), ""
+    if up is not None:
+        kernel, what = up
+    roles = _roles(kernel)
+    matrices = {name: role for name, role in roles.items() if role in ("A", "B", "C")}
+    operands = Operands(matrices, sizes_of(kernel), kernel.column_major, _ZEROS.get(kernel.dtype, "0"))
+    for edit in remainder_edits(text, device_nodes(text, kernel.entry.partition("<")[0]), operands):
+        yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, edit)}"
+
+
+def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]]) -> Iterator[str]:
+    """Yield a hint with the first changed kernel that is right at all sizes, in words."""
     end = time.monotonic() + _ALL_SECONDS
-    for changed, what in itertools.islice(_changed(kernel), _MOST):
-        if time.monotonic() > end:
+    for kernel, what in itertools.islice(changed, _MOST):
+        if not cells or time.monotonic() > end:
             return
-        if all(_is_right(cell, changed) for cell in cells):
+        if all(_is_right(cell, kernel) for cell in cells):
             sizes = " and at ".join(size_text({name: getattr(cell, name) for name in "mnk"}) for cell in cells)
-            yield f"hint: the product is right at {sizes} with {what}"
+            yield f"{REPAIRED} {sizes} with {what}"
             return
+
+
+def _lines(text: str, edit: Edit) -> str:
+    """Return a change of several lines in words, with its lines and their numbers."""
+    pairs = enumerate(zip(text.splitlines(), edit.text.splitlines(), strict=True), 1)
+    changed = [f"{number:>{len(_INDENT) + 1}}  {new.strip()}" for number, (old, new) in pairs if old != new]
+    return "\n".join([f"{edit.what}:", *changed])
 
 
 @runtime_checkable
@@ -66,15 +100,22 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
         yield from kernel.build.changed(kernel)
         return
     text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], sizes_of(kernel)
-    rule = kernel.launch
-    if isinstance(rule, LaunchText) and "//" in rule.grid:
-        up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1 / \2)", rule.grid))
-        rounded = f"the grid {up.grid} instead of {rule.grid}, which rounds down"
-        yield replace(kernel, launch=up), rounded
+    if (rounded := _rounded_up(kernel)) is not None:
+        yield rounded
+        larger, what = rounded
         for edit in guards(text, name, sizes):
-            yield replace(kernel, launch=up, text=edit.text), f"{rounded}, and {_in_line(edit)}"
+            yield replace(larger, text=edit.text), f"{what}, and {_in_line(edit)}"
     for edit in edits(text, name, sizes, _TYPES.get(kernel.dtype, "")):
         yield replace(kernel, text=edit.text), _in_line(edit)
+
+
+def _rounded_up(kernel: Kernel) -> tuple[Kernel, str] | None:
+    """Return a kernel whose grid rounds up, and the change in words; None if its grid does not round down."""
+    rule = kernel.launch
+    if not isinstance(rule, LaunchText) or "//" not in rule.grid:
+        return None
+    up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1 / \2)", rule.grid))
+    return replace(kernel, launch=up), f"the grid {up.grid} instead of {rule.grid}, which rounds down"
 
 
 def _in_line(edit: Edit) -> str:
@@ -83,11 +124,15 @@ def _in_line(edit: Edit) -> str:
 
 def sizes_of(kernel: Kernel) -> dict[str, str]:
     """Return the roles of the parameters that are sizes, by name."""
+    return {name: role for name, role in _roles(kernel).items() if role in SIZES}
+
+
+def _roles(kernel: Kernel) -> dict[str, str]:
+    """Return the roles of the parameters, by name."""
     name = kernel.entry.partition("<")[0].rpartition("::")[2]
     signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
     pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
-    roles = {parameter.name: getattr(argument, "value", argument) for parameter, argument in pairs}
-    return {name: str(role) for name, role in roles.items() if role in SIZES}
+    return {parameter.name: str(getattr(argument, "value", argument)) for parameter, argument in pairs}
 
 
 def _cells(result: Result, kernel: Kernel) -> list[Cell]:

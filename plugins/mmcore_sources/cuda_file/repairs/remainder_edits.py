@@ -1,0 +1,144 @@
+"""Changes of a kernel that is right at whole tiles alone: guards, zeros beyond the matrices, and the last step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
+
+_WEAKER = re.compile(r"[&|^?<>=)(].*[(]|[&|^?<>=]")  # operators that bind less than a comparison, and more parentheses
+_BY_ROWS = {"A": "mk", "B": "kn", "C": "mn"}
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The names of a kernel's matrices and sizes.
+
+    Attributes:
+        matrices: the matrix of each pointer, by name: "A", "B", "C".
+        sizes: the role of each size, by name: "m", "n", "k", "lda", "ldb", "ldc".
+        column_major: the matrices that are stored by columns.
+        zero: an element 0 in C++.
+    """
+
+    matrices: Mapping[str, str]
+    sizes: Mapping[str, str]
+    column_major: str
+    zero: str
+
+    def extents(self, matrix: str) -> tuple[str, str]:
+        """Return the names of the number of rows and of their length, as stored; "" for unknown ones."""
+        names = {role: name for name, role in self.sizes.items()}
+        order = _BY_ROWS[matrix][::-1] if matrix in self.column_major else _BY_ROWS[matrix]
+        square = next(iter(names.values())) if len(names) == 1 else ""
+        rows, length = (names.get(role, square) for role in order)
+        return rows, length
+
+    def strides(self, matrix: str) -> set[str]:
+        """Return the names of the length of a row in memory."""
+        leading = f"ld{matrix.lower()}"
+        return {self.extents(matrix)[1], *(name for name, role in self.sizes.items() if role == leading)} - {""}
+
+
+def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Iterator[Edit]:
+    """Yield sources that may be right at remainders, too, the one with the fewest changes first."""
+    source = text.encode()
+    zeros = [*_zeros(nodes, operands)]
+    names = {name for name, role in operands.sizes.items() if role == "k" or len(operands.sizes) == 1}
+    steps = [(each, rounded_up(each)) for each in quotients(nodes) if names & {*identifiers(each)}]
+    guarded = [*_guarded_loads(nodes, operands), *_guarded_stores(nodes, operands)]
+    if zeros:
+        yield replaced(source, zeros, "zeros where the conditions do not hold")
+    if steps and zeros:
+        yield replaced(source, [*steps, *zeros], "a last step, and zeros where the conditions do not hold")
+    if guarded:
+        yield replaced(source, [*steps, *guarded, *zeros], f"{'a last step and ' * bool(steps)}guards")
+
+
+def _zeros(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    """Yield an ``else`` for each condition under which elements of A or B are copied to shared memory."""
+    shared = {name for each in nodes if each.type == "declaration" and "__shared__" in text_of(each)
+              for name in identifiers(each)}  # fmt: skip
+    for node in nodes:
+        body = node.child_by_field_name("consequence") if node.type == "if_statement" else None
+        if body is None or node.child_by_field_name("alternative") is not None:
+            continue
+        targets = [left for left, right in _assigned(body)
+                   if {*identifiers(left)} & shared and {*identifiers(right)} & operands.matrices.keys()]  # fmt: skip
+        if targets:
+            zeros = " ".join(f"{text_of(each)} = {operands.zero};" for each in targets)
+            end = body.children[-1]
+            yield end, f"{text_of(end)} else {f'{{ {zeros} }}' if len(targets) > 1 else zeros}"
+
+
+def _assigned(body: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the left and right sides of the assignments of a statement, or of a block's own statements."""
+    for statement in body.named_children if body.type == "compound_statement" else [body]:
+        for each in statement.named_children if statement.type == "expression_statement" else []:
+            if each.type == "assignment_expression" and text_of(each.children[1]) == "=":
+                yield each.children[0], each.children[2]
+
+
+def _guarded_loads(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    for node in _accesses(nodes, operands, "AB"):
+        if not _is_stored_to(node) and (inside := _inside(node, operands)):
+            guarded = f"{inside} ? {text_of(node)} : {operands.zero}"
+            above = node.parent
+            alone = above is not None and above.type == "assignment_expression"
+            yield node, guarded if alone else f"({guarded})"
+
+
+def _guarded_stores(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    for node in _accesses(nodes, operands, "C"):
+        statement = node.parent.parent if _is_stored_to(node) and node.parent is not None else None
+        if statement is not None and statement.type == "expression_statement" and (inside := _inside(node, operands)):
+            yield statement, f"if ({inside}) {text_of(statement)}"
+
+
+def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
+    """Yield the subscripts of some matrices that no condition guards."""
+    for node in (each for each in nodes if each.type == "subscript_expression"):
+        if operands.matrices.get(text_of(node.children[0]), "-") in matrices and not _is_guarded(node):
+            yield node
+
+
+def _is_stored_to(node: Node) -> bool:
+    above = node.parent
+    return above is not None and above.type == "assignment_expression" and above.children[0] == node
+
+
+def _is_guarded(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.type not in ("if_statement", "conditional_expression"):
+        above = above.parent
+    return above is not None
+
+
+def _inside(access: Node, operands: Operands) -> str:
+    """Return the condition that ``X[row * length + column]`` is in its matrix; "" for other indexes."""
+    matrix = operands.matrices[text_of(access.children[0])]
+    rows, length = operands.extents(matrix)
+    index = access.children[1].named_children[0]
+    row, others = "", list[str]()
+    for summand in _summands(index):
+        strides = operands.strides(matrix)
+        left, sign, right = map(text_of, summand.children) if summand.type == "binary_expression" else ("", "", "")
+        if sign == "*" and {left, right} & strides and not row:
+            row = left if right in strides else right
+        else:
+            others.append(text_of(summand))
+    if row.startswith("(") and row.endswith(")") and not _WEAKER.search(row):
+        row = row[1:-1]
+    return f"{row} < {rows} && {' + '.join(others)} < {length}" if row and others and rows and length else ""
+
+
+def _summands(node: Node) -> Iterator[Node]:
+    if node.type == "binary_expression" and text_of(node.children[1]) == "+":
+        yield from _summands(node.children[0])
+        yield from _summands(node.children[2])
+    else:
+        yield node
