@@ -4,7 +4,7 @@
 - ``syntax`` reports the compiler's errors first.
 - ``host_bugs`` finds mistakes in the host code, which warnings report.
 - ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one.
-- ``declared_storage`` tries another storage of a registered kernel's matrices.
+- ``declared_readings`` tries other declarations of a registered kernel: its types, arguments and storage.
 - ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """
@@ -76,9 +76,9 @@ def mmcore_hints(result: Result) -> Iterator[str]:
 
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if isinstance(result.cell.kernel, str):
-        from mmcore_sources.cuda_file.declared_storage import declared_storage
+        from mmcore_sources.cuda_file.declared_readings import declared_readings
 
-        yield from declared_storage(result)
+        yield from declared_readings(result)
     else:
         from mmcore_sources.cuda_file.hints import hints
         from mmcore_sources.cuda_file.host_bugs.unread_errors import note

@@ -40,16 +40,14 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     """Return the kernel of a file, under a name that none of the ``taken`` kernels of other files has.
 
     The reference contains the path as "file", and options or attributes of a kernel by name. Values that were
-    "inferred" before are inferred again. A registered "kernel" keeps its declaration, except for another
-    "column_major", and has the file as its source.
+    "inferred" before are inferred again. A registered "kernel" keeps its declaration, and has the file as its source.
     Raises InvalidKernel if the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
     if "kernel" in reference:
         registered = referenced_kernel(reference["kernel"])
         variant_of = registered.variant_of or registered.name  # its tuned configs
-        columns = reference.get("column_major", registered.column_major)
-        kernel = replace(registered, name=reference["name"], source=path, variant_of=variant_of, column_major=columns)
+        kernel = replace(registered, name=reference["name"], source=path, variant_of=variant_of)
         return FileKernel(kernel, reference, (_shown(path),), "")
     name = reference.get("name") or _name(path, taken)
     try:

@@ -114,7 +114,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
             yield from _tried((small_cell(result.cell, file.kernel),), file, smaller_blocks(file.kernel))
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
-            cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
+            cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not _is_right(cell):  # a race alone leaves the product right
                 yield from _tried((cell,), file, _alike_in_squares(file.kernel))
         return
@@ -122,7 +122,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
-            rest = _at(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
+            rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if _is_right(rest):
                 yield _hint(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
             else:
@@ -189,8 +189,8 @@ def _tried(
         )
         right = list(itertools.takewhile(_is_right, others))
         if right:
-            says = _says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
-            yield _hint(f"with {option} the product is right at {size_of(right[-1])}{says}", right[-1])
+            why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
+            yield _hint(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
 
 
@@ -217,7 +217,7 @@ def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
     sizes = problem.m, problem.n, problem.k
     if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
         return None
-    return _at(cell, kernel, *sizes)
+    return at_sizes(cell, kernel, *sizes)
 
 
 def small_cell(cell: Cell, kernel: Kernel) -> Cell:
@@ -226,10 +226,10 @@ def small_cell(cell: Cell, kernel: Kernel) -> Cell:
     ranks = [sum(size > other for other in asked) for size in asked]
     small = [_SMALL + _SMALL // 2 * rank + size % _SMALL for rank, size in zip(ranks, asked, strict=True)]
     m, n, k = asked if max(asked) <= _SMALL else small
-    return _at(replace(cell, timings=(), timeout=_SECONDS), kernel, m, n, k)
+    return at_sizes(replace(cell, timings=(), timeout=_SECONDS), kernel, m, n, k)
 
 
-def _at(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
+def at_sizes(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
     """Return the launch for other sizes, with gaps between rows if there were any."""
     asked = cell.problem(kernel)
     other = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
@@ -256,7 +256,7 @@ def measured(cell: Cell) -> Result | None:
     return None if result.timed_out else result
 
 
-def _says(text: str, values: Mapping[str, Any]) -> str:
+def says(text: str, values: Mapping[str, Any]) -> str:
     """Return the first line of the source that names a type, and its words; empty without one."""
     for sign in _SIGNS.get(str(next(iter(values.values()))), ()):
         if match := re.search(sign, text):

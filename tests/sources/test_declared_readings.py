@@ -1,12 +1,13 @@
-"""The hint about the storage that the declaration of a registered kernel lacks."""
+"""The hint about what the declaration of a registered kernel lacks: storage, the order of arguments, a type."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mmcore import Launch, Multiple, Square
+from mmcore import Kernel, Launch, Multiple, Square
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from tests.command_line import mmcore
@@ -65,3 +66,33 @@ def test_a_right_registered_kernel_has_no_hint(tmp_path: Path, monkeypatch: pyte
     output = run(tmp_path, monkeypatch, BY_COLUMNS, "B")
     assert output.endswith("\nTEST PASS\n")
     assert "hint:" not in output
+
+
+OF_SIZES = """extern "C" __global__ void own(const {type}* A, const {type}* B, {type}* C, int m, int n, int k) {{
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= m || j >= n) return;
+    {type} sum = 0;
+    for (int p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j];
+    C[i * n + j] = sum;
+}}"""
+
+
+def declared(folder: Path, patch: pytest.MonkeyPatch, size: str, element: str = "float", **values: Any) -> str:
+    """Return the output of a run of a registered kernel of m, n and k."""
+    path = folder / "own.cu"
+    path.write_text("#include <cuda_fp16.h>\n" + OF_SIZES.format(type=element))
+    kernel = Kernel(name="tests.own", source=path, configs=[{"block": (16, 16)}], **values)
+    patch.setenv("MMCORE_IN_PROCESS", "1")
+    patch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    return mmcore("run", kernel.name, *size.split(), "--device", "emulator").stdout
+
+
+@pytest.mark.parametrize("size", ["--size 96", "-m 64 -n 48 -k 80"])
+def test_exchanged_sizes_are_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    output = declared(tmp_path, monkeypatch, size, arguments=("A", "B", "C", "n", "m", "k"))
+    assert 'hint: with arguments=("A", "B", "C", "m", "n", "k") the product is right at ' in output
+
+
+def test_sums_in_a_narrow_type_are_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = declared(tmp_path, monkeypatch, "--size 96", "__half", dtype="float16", output="float16")
+    assert 'hint: with accumulator="float16" the product is right at 96×96×96; line 5 says' in output

@@ -1,0 +1,101 @@
+"""A hint for a wrong registered kernel: the other declaration with which its product is right."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.errors import MmcoreError
+from mmcore.executor import try_cell
+from mmcore.kernel.arguments import Argument, Scalar
+from mmcore.kernel.declaration import Kernel
+from mmcore.registry import referenced_kernel, registry
+from mmcore.result import Result
+from mmcore_sources.cuda_file.hints import LAYOUTS, at_sizes, reads_by_columns, says, size_of, small_cell
+
+_LARGEST = 1 << 24
+"""The largest m·n·k of a product that is computed again as it is, if the kernel refuses a small one."""
+
+
+def declared_readings(result: Result) -> Iterator[str]:
+    """Yield the first change of a registered kernel's declaration that makes its product right, if there is one."""
+    right = result.verified and all(each["right"] for each in result.sizes)
+    if right or result.timed_out or result.cell.force or result.kernel in registry().files:
+        return
+    kernel = referenced_kernel(result.cell.kernel)
+    cell = _smallest_wrong(result, kernel) if kernel.source.is_file() else None
+    for values in _readings(kernel) if cell is not None else ():
+        if cell is not None and _is_right(cell, replace(kernel, **values)):
+            declared = " and ".join(f"{name}={_shown(value)}" for name, value in values.items())
+            source = says(kernel.source_text(), values) or reads_by_columns(kernel, values)
+            yield f"hint: with {declared} the product is right at {size_of(cell)}{source}"
+            return
+
+
+def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
+    """Return a small product that is wrong on the emulator, else the one asked for unless it is large."""
+    asked = replace(result.cell, device="emulator", baseline="", against="")
+    small = small_cell(asked, kernel)
+    cells = [at_sizes(small, kernel, *(each[name] for name in "mnk")) for each in result.sizes if not each["right"]]
+    if result.verification is not None and not result.verification.verified:
+        same = replace(asked, timings=(), timeout=small.timeout)
+        cells = [small, same, *cells] if asked.m * asked.n * asked.k <= _LARGEST else [small, *cells]
+    return next((each for each in cells if _is_wrong(each, kernel)), None)
+
+
+def _readings(kernel: Kernel) -> Iterator[Mapping[str, Any]]:
+    """Yield changes of a declaration, likely ones first."""
+    narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
+    if narrow:
+        yield {"accumulator": kernel.dtype}
+    yield from ({"arguments": each} for each in _exchanges(kernel))
+    yield from ({"column_major": layout} for layout in LAYOUTS if layout != kernel.column_major)
+    if narrow:
+        yield from ({"accumulator": kernel.dtype, "column_major": layout} for layout in ("B", "ABC"))
+
+
+def _exchanges(kernel: Kernel) -> list[tuple[Argument, ...]]:
+    """Return the arguments with m, n and k exchanged, two of them first."""
+    try:
+        arguments = kernel.arguments_of(kernel.entry_named())
+    except MmcoreError:
+        return []
+    orders = sorted(itertools.permutations("mnk"), key=lambda order: sum(map(str.__ne__, order, "mnk")))
+    changed = (tuple(_renamed(each, dict(zip("mnk", order, strict=True))) for each in arguments) for order in orders)
+    return [each for each in dict.fromkeys(changed) if each != arguments]
+
+
+def _renamed(argument: Argument, names: Mapping[str, str]) -> Argument:
+    """Return an argument, a size among them by its new name."""
+    if isinstance(argument, Scalar):
+        return replace(argument, value=names.get(str(argument.value), argument.value))
+    return names.get(argument, argument) if isinstance(argument, str) else argument
+
+
+def _shown(value: str | tuple[Argument, ...]) -> str:
+    """Return a value as Python source."""
+    if isinstance(value, tuple):
+        return f"({', '.join(json.dumps(each) if isinstance(each, str) else repr(each) for each in value)})"
+    return json.dumps(value)
+
+
+def _is_wrong(cell: Cell, kernel: Kernel) -> bool:
+    """Return whether a cell gives a wrong product."""
+    result = _tried(cell, kernel)
+    return result is not None and result.verification is not None and not result.verification.verified
+
+
+def _is_right(cell: Cell, kernel: Kernel) -> bool:
+    result = _tried(cell, kernel)
+    return result is not None and result.verified
+
+
+def _tried(cell: Cell, kernel: Kernel) -> Result | None:
+    try:
+        return try_cell(cell, kernel=kernel)
+    except MmcoreError:
+        return None
