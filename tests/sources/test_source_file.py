@@ -400,6 +400,23 @@ def test_sizes_that_macros_fix_and_are_not_square_are_the_usual_ones() -> None:
     assert (usual.m, usual.n, usual.k) == (20, 5, 20)
 
 
+def test_one_constant_may_be_two_sizes_and_the_grid_shows_which() -> None:
+    indexes = "a[i * DEPTH + p]", "b[p * LONG + j]", "c[i * LONG + j]"
+    text = "#define DEPTH 32\n#define LONG 96\n" + product(indexes, "float *a, float *b, float *c").replace(
+        "9", "DEPTH"
+    )
+    launched = f"{text} void run(float *a) {{ dim3 g(LONG / 16, DEPTH / 16), t(16, 16); f<<<g, t>>>(a, a, a); }}"
+    usual = kernel(launched).square_problem(128)
+    assert (usual.m, usual.n, usual.k) == (32, 96, 32)
+    assert kernel(text).square_problem(128).m == 96
+
+
+def test_the_rows_of_c_fix_n_where_b_is_stored_by_columns() -> None:
+    text = product(("a[i * K + p]", "b[j * K + p]", "c[i * N + j]"), "float *a, float *b, float *c").replace("9", "K")
+    found = inferred(f"#define M 64\n#define N 128\n#define K 192\n{text}")
+    assert [each.value for each in found.notes if each.what == "sizes"] == ["64×128×192, or 1/2, 1/4, … of these"]
+
+
 def test_a_macro_of_an_array_and_its_index_is_read() -> None:
     text = "#define N 64\n#define at(x, i, j) ((x)[(i)*N + (j)])\n" + NAIVE.replace("float *C, int N", "float *C")
     text = changed(text, {"A[row * N + i]": "at(A, row, i)", "B[i * N + col]": "at(B, i, col)"})

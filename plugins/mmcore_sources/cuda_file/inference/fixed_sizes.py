@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Container, Iterable, Mapping
@@ -10,10 +11,16 @@ from dataclasses import dataclass
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
-from mmcore_cuda.cuda_source.program import Program
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
-from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
+from mmcore_sources.cuda_file.inference.body import Body, built_in
+from mmcore_sources.cuda_file.inference.expressions import (
+    LaunchText,
+    evaluate,
+    launch_values,
+    names_in,
+    parse_expressions,
+)
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.storage import strides_of
@@ -89,8 +96,13 @@ class FixedSizes:
         return True
 
 
-def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
-    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
+def fixed_sizes(
+    source: Program, body: Body, matrices: Mapping[str, str], launch: HostLaunch | None
+) -> tuple[dict[str, str], FixedSizes] | None:
+    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none.
+
+    A constant that is several sizes has the last role of m, k and n.
+    """
     known: dict[str, int] = {}
     for name in (*source.macros, *source.constants):
         if number := Reader(source).whole(name):
@@ -103,11 +115,39 @@ def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tup
     of_a, of_b = stride("A"), stride("B")
     if of_a is None or of_b is None:
         return None
-    of_m = _limit_of_rows(body, matrices["C"], of_b, known) or next(
-        (name for name in ("M", "m") if name in known), of_b
+    # Both steps are k if B is stored by columns.
+    of_n = (stride("C") or of_b) if of_a == of_b else of_b
+    of_m = _limit_of_rows(body, matrices["C"], of_n, known) or _rows_of_grid(
+        source, body, matrices["C"], of_n, known, launch
     )
-    roles = {of_m: "m", of_a: "k", of_b: "n"}
-    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])
+    of_m = of_m or next((name for name in ("M", "m") if name in known), of_n)
+    roles = {of_m: "m", of_a: "k", of_n: "n"}
+    return roles, FixedSizes(known[of_m], known[of_n], known[of_a])
+
+
+def _rows_of_grid(
+    source: Program, body: Body, c: str, stride: str, known: Mapping[str, int], launch: HostLaunch | None
+) -> str:
+    """Return the constant that the blocks along the rows of C are made of; empty unless the columns' are, too."""
+    rows = {axis for index in body.indexes(c) for term in index if stride in term
+            for kind, axis in built_in(term) if kind == "blockIdx"}  # fmt: skip
+    if launch is None or not launch.geometry or len(rows & {*"xy"}) != 1:
+        return ""
+    reader = Reader.of(source, launch, {name: ast.Name(name) for name in known})
+    try:
+        x, y = (
+            {name for name in known if _grows(each, known, name)} for each in reader.extents(launch.geometry[0])[:2]
+        )
+    except (InvalidKernel, ValueError):
+        return ""
+    of_rows, of_columns = (x, y) if rows == {"x"} else (y, x)
+    return max(of_rows, key=known.__getitem__, default="") if stride in of_columns else ""
+
+
+def _grows(extent: ast.expr, known: Mapping[str, int], name: str) -> bool:
+    """Return whether an extent of a grid grows with a constant, as with n and not with the edge of a tile."""
+    larger = {**known, name: 2 * known[name]}
+    return name in names_in(extent) and evaluate(extent, larger) > evaluate(extent, known)
 
 
 def _limit_of_rows(body: Body, c: str, stride: str, known: Container[str]) -> str:

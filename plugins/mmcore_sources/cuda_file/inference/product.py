@@ -115,7 +115,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
         notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
     constraints: tuple[Constraint, ...] = (*((Square(),) if roles.square else ()), *powers_of_two(roles.arguments))
-    if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
+    if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers, launch)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
@@ -127,7 +127,7 @@ def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]
     body, function = kernel.body, kernel.function
     names = [each.name for each in function.parameters if "int" in scalar_type(each.type) and not each.pointer]
     with contextlib.suppress(InvalidKernel):
-        if not body.names & {*names} and fixed_sizes(kernel.source, body, matrices_of(function, body)):
+        if not body.names & {*names} and fixed_sizes(kernel.source, body, matrices_of(function, body), kernel.launch):
             return {name: launched.get(name, 1) for name in names}
     return {}
 
