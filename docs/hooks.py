@@ -60,15 +60,14 @@ def _summary(function: Any) -> str:
 
 
 def _types_of_hook(function: Any) -> Iterator[type]:
-    """Yield the types in a hook's signature and docstring, and in the fields of its answer."""
+    """Yield the types in a hook's signature and docstring, and in the fields of these types."""
     signature, module = inspect.signature(function), function.__module__
     arguments = " ".join(str(each.annotation) for each in signature.parameters.values())
     roles = " ".join(_CLASS.findall(inspect.getdoc(function) or ""))
-    yield from _types(f"{arguments} {roles}", module)
-    for kind in _types(signature.return_annotation, module):
-        yield kind
-        if _is_record(kind):
-            yield from _types(" ".join(_annotations(kind).values()), kind.__module__)
+    kinds = list(_types(f"{signature.return_annotation} {arguments} {roles}", module))
+    for kind in kinds:
+        kinds += [each for each in _types(" ".join(_annotations(kind).values()), kind.__module__) if each not in kinds]
+    yield from kinds
 
 
 def _types(text: str, module_name: str) -> Iterator[type]:

@@ -20,9 +20,14 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """A launch: its function, blocks, threads per block, shared memory of a block in all, and resources of a thread.
+    """A launch, and the resources of its threads and blocks.
 
-    The last three are those of :class:`~mmcore.compile.compiled_module.CompiledFunction`.
+    Attributes:
+        entry: the name expression of its function.
+        grid, block: its blocks; its threads per block.
+        registers: registers per thread, as in :class:`~mmcore.compile.compiled_module.CompiledFunction`.
+        shared_bytes: static and dynamic shared memory of a block.
+        local_bytes, spill_store_bytes, spill_load_bytes: local memory and spills of a thread, as there.
     """
 
     entry: str

@@ -20,7 +20,14 @@ _MOST_ITERATIONS = 1 << 20
 
 @dataclass(frozen=True)
 class Time:
-    """A measured time: device seconds of one product in each round, and how the timer reads them."""
+    """A measured time.
+
+    Attributes:
+        timing: what was measured, and how often.
+        rounds: device seconds of one product, in each round.
+        iterations: products in a round.
+        method: the way in which the timer reads the seconds, in words.
+    """
 
     timing: Timing
     rounds: tuple[float, ...]

@@ -40,7 +40,7 @@ class LoadedKernel:
 
     Attributes:
         plan, device: the launches, and the device that runs them.
-        compiled, module: the plan's compiled module, and the same on the device.
+        compiled, module: the plan's compiled module, with the registers of each function; the same on the device.
         buffers: device memory, by matrix or workspace name.
         calls: the launches with their arguments, or the library call.
 
@@ -49,6 +49,13 @@ class LoadedKernel:
         ConstraintViolation: the compiled kernel takes more registers or shared memory than the device has.
         DeviceError: the device has no memory for it, or rejects the module.
     """
+
+    plan: Plan
+    device: Device
+    compiled: CompiledModule
+    module: LoadedModule
+    buffers: dict[str, Buffer]
+    calls: tuple[Call, ...]
 
     def __init__(
         self,
@@ -67,7 +74,7 @@ class LoadedKernel:
             self.module = module or device.load(self.compiled)
             if module is None:
                 cleanup.callback(self.module.close)
-            self.buffers: dict[str, Buffer] = dict(borrowed or {})
+            self.buffers = dict(borrowed or {})
             for label, nbytes, over_read_bytes in self._memory():
                 if label not in self.buffers:
                     self.buffers[label] = device.allocate(label, nbytes, over_read_bytes)
@@ -75,9 +82,7 @@ class LoadedKernel:
             for workspace in plan.workspaces.values():
                 if workspace.content:
                     self.buffers[workspace.name].upload(np.frombuffer(workspace.content, np.uint8))
-            self.calls: tuple[Call, ...] = (
-                (self._bound_call(),) if plan.kernel.call else tuple(map(self._bound_launch, plan.launches))
-            )
+            self.calls = (self._bound_call(),) if plan.kernel.call else tuple(map(self._bound_launch, plan.launches))
             self._cleanup = cleanup.pop_all()
 
     def __enter__(self) -> LoadedKernel:

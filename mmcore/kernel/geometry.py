@@ -14,7 +14,11 @@ _SHAPE = re.compile(r"[0-9]{1,10}(x[0-9]{1,10}){0,2}")
 
 
 class Dim3(NamedTuple):
-    """Extent of a block (in threads) or of a grid (in blocks) along x, y and z."""
+    """Extent of a block (in threads) or of a grid (in blocks) along x, y and z.
+
+    Attributes:
+        x, y, z: threads, or blocks, along each axis.
+    """
 
     x: int
     y: int = 1

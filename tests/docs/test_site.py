@@ -44,7 +44,9 @@ def test_the_page_of_the_hooks_explains_each_type_in_a_signature() -> None:
     elsewhere = {"Kernel", "None", "Any", "Callable", "Iterable", "Mapping", "Path", "Option"}
     signatures = "\n".join(re.findall(r"^def mmcore_.*", page, re.MULTILINE))
     named = set(re.findall(r"\b[A-Z]\w+", signatures)) - elsewhere
-    assert named | {"Cell", "Check", "Violation"} <= set(re.findall(r"^### (\w+)\n\n`mmcore", page, re.MULTILINE))
+    explained = set(re.findall(r"^### (\w+)\n\n`mmcore", page, re.MULTILINE))
+    assert named | {"Cell", "Check", "Violation"} <= explained
+    assert {"Plan", "CompiledModule", "CompiledFunction"} <= explained, "the attributes of a LoadedKernel"
 
 
 def _sources() -> Iterator[Path]:

@@ -27,18 +27,30 @@ Json: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Launched:
-    """A kernel's launches for one problem."""
+    """A kernel's launches for one problem.
+
+    Attributes:
+        kernel, title: the kernel's name and title.
+        product: the operation, its size and its types, in words.
+        problem: m, n and k, by name.
+        device, device_description: the device's name, and its description.
+        config: every parameter by name, the block as [x, y, z].
+        config_origin: the origin of the config; empty if the user named it.
+        forced: whether the kernel's own constraints were ignored.
+        violated: the constraints that do not hold, a clause each.
+        launches: the launches, in order.
+    """
 
     kernel: str
     title: str
-    product: str  # the operation, its size and its types, in words
-    problem: Mapping[str, int]  # m, n and k, by name
+    product: str
+    problem: Mapping[str, int]
     device: str
     device_description: str
-    config: Json  # every parameter by name, the block as [x, y, z]
-    config_origin: str  # as in a Result
-    forced: bool  # whether the kernel's own constraints were ignored
-    violated: tuple[str, ...]  # those of them that do not hold, a clause each
+    config: Json
+    config_origin: str
+    forced: bool
+    violated: tuple[str, ...]
     launches: tuple[LaunchRecord, ...]
 
     @classmethod

@@ -10,7 +10,14 @@ _COLUMNS = 80
 
 
 class Note(NamedTuple):
-    """A value that the user did not give: its name, value, origin, and the option that changes it, if there is one."""
+    """A value that the user did not give.
+
+    Attributes:
+        what, value: its name, and the value as a text.
+        why: its origin, in words.
+        option: the option that changes it; "none" or empty without one.
+        guessed: whether nothing in the source gives the value.
+    """
 
     what: str
     value: str
