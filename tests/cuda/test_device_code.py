@@ -129,6 +129,24 @@ def test_all_missing_headers_are_named_at_once(cu_file: Path, first: str) -> Non
     )
 
 
+def test_an_attribute_behind_an_array_of_the_host_is_removed_with_it(cu_file: Path) -> None:
+    text = f"float host[2] __attribute__((aligned(64))) = {{0, 1}}, more[3];\n{SOURCE}int main() {{ host[0] = 1; }}\n"
+    assert compiled(cu_file, text).functions
+
+
+def test_a_host_function_of_a_librarys_header_is_removed_if_nothing_else_helps(cu_file: Path) -> None:
+    cu_file.with_name("acme").mkdir()
+    header = "namespace acme { template <class T> __host__ T* make(int n); constexpr int value = 3; }\n"
+    (cu_file.parent / "acme" / "make.cuh").write_text(header)
+    assert compiled(cu_file, f'#include "make.cuh"\n{SOURCE}', value="acme::value", include=("acme",)).functions
+
+
+def test_a_kernel_with_c_linkage_may_share_its_name_with_a_template(cu_file: Path) -> None:
+    text = "template <class T> __device__ T f(T value) { return 2 * value; }\n"
+    kernel = 'extern "C" __global__ void __launch_bounds__(256) f(float *A, float *B, float *C) { C[0] = f(A[0]); }\n'
+    assert compiled(cu_file, text + kernel, entry="f").functions["f"].symbol == "f"
+
+
 def test_the_option_that_finds_a_header_is_named(tmp_path: Path) -> None:
     for name in ("src", "common"):
         (tmp_path / name).mkdir()

@@ -319,6 +319,14 @@ def test_a_header_that_is_nowhere_is_left_out_if_the_kernel_compiles_without_it(
     assert "includes a header that is not found: acme/timer.h (timed.cu:1)" in emulated("run timed.cu --size 16").stderr
 
 
+def test_a_header_that_only_another_kernel_needs_may_be_missing(folder: Path) -> None:
+    seeds = "__global__ void seeds(acme::State *states) { states[threadIdx.x].seed(7); }\n"
+    (folder / "random.cu").write_text(f"#include <acme/random.h>\n{RIGHT}{seeds}")
+    result = emulated("run random.cu --size 16 --no-hazards")
+    assert result.exit_code == 0, result.output
+    assert "without acme/random.h (which is not found" in result.stderr
+
+
 def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:
     (folder / "steps.cu").write_text(RIGHT.replace("i < k", "i < k * STEPS"))
     result = emulated("run steps.cu --size 16")

@@ -13,8 +13,10 @@ from mmcore_cuda.cuda_source.tokens import blank
 
 __all__ = ["Node", "identifiers", "initializers", "parse", "pointed", "root_of", "text_of", "walk"]
 
-# Attributes that the grammar does not know, with their arguments, which have parentheses up to three deep.
-_ATTRIBUTE = re.compile(rb"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
+# Attributes that the grammar does not know everywhere, with their arguments, which have parentheses up to three deep.
+_ATTRIBUTE = re.compile(
+    rb"\b__(?:attribute|cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
+)
 
 
 def parse(content: bytes) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -127,11 +127,13 @@ def compile_once(
     options: tuple[str, ...],
     entries: tuple[str, ...],
     headers: Mapping[str, str] | None = None,
+    unmangled: Collection[str] = (),
 ) -> CompiledModule:
     """Return the code that NVRTC makes of a source's text.
 
     The name and the path are for messages. The first option is the architecture, "-arch=sm_90"; ``entries`` are the
-    name expressions of the functions to return. NVRTC reads all headers itself but those given by name.
+    name expressions of the functions to return; the ``unmangled`` ones are symbols, of functions with C linkage. NVRTC
+    reads all headers itself but those given by name.
 
     Raises:
         Rejected: NVRTC does not compile it.
@@ -160,7 +162,8 @@ def compile_once(
     program = call("CreateProgram", text.encode(), program_name.encode(), len(names), contents, names)
     try:
         for entry in entries:
-            call("AddNameExpression", program, entry.encode())
+            if entry not in unmangled:
+                call("AddNameExpression", program, entry.encode())
         encoded = [option.encode() for option in options]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
@@ -170,7 +173,7 @@ def compile_once(
             raise Rejected(log or result.name)
         if not log and _ASKS_REPORT in options and _NO_CACHE not in options:
             with suppress(Rejected):  # an NVRTC without that option
-                return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers)
+                return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers, unmangled)
         for path, line, name in _REDEFINED.findall(log):
             if reason := ineffective_macro(f"line {line} of {Path(path).name}", name, options):
                 raise SourceRejected(kernel, reason)
@@ -178,7 +181,8 @@ def compile_once(
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
-            symbol = str(call("GetLoweredName", program, entry.encode()), "utf-8")  # type: ignore[call-overload]
+            lowered = entry.encode() if entry in unmangled else call("GetLoweredName", program, entry.encode())
+            symbol = str(lowered, "utf-8")  # type: ignore[call-overload]
             if symbol not in reports:
                 not_code = "NVRTC does not make the machine code and the PTX that mmcore needs"
                 reasons = [f"with the option {option} {not_code}" for option in options if option in _MAKES_ELSE]

@@ -3,8 +3,8 @@
 NVRTC expands macros and then reports which functions and variables are for the host. These are removed, without
 changing line numbers, until the rest compiles or only errors of the device half remain. A function that NVRTC does not
 report belongs to the device. It is removed as a whole if it does not compile and nothing uses it, and never in part.
-The project's headers are treated like the source. Libraries' headers are unchanged, and NVRTC compiles their functions
-for the device.
+The project's headers are treated like the source. Libraries' headers are unchanged if possible: NVRTC compiles their
+functions for the device.
 """
 
 from __future__ import annotations
@@ -94,6 +94,7 @@ class DeviceHalfSearch:
             or (bool(of_host) and self._add(_DEFAULT_DEVICE))
             or self._exclude([each for each in errors if not each.of_host])
             or ("std" in _names(errors) and self._add(_FULL_STD))
+            or self._exclude(of_host)  # in libraries, too: functions that are explicitly for the host
         )
 
     def _add(self, option: str) -> bool:

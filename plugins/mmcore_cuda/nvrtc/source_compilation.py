@@ -28,6 +28,7 @@ from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
 _MOST_ATTEMPTS = 20
 # NVRTC's message about a name expression that matches no function.
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+_IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log
 # The text of the #error that NVRTC reads in place of a header that mmcore does not read.
 _REFUSED = "a header that is not read: "
 # NVRTC's message about an undefined name that looks like a macro.
@@ -50,13 +51,20 @@ class LackingArchitecture(Unsupported, CompileError):
 
 
 def compile_source(
-    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
+    kernel: str,
+    source: Path,
+    text: str,
+    options: tuple[str, ...],
+    entries: tuple[str, ...],
+    needed: tuple[str, ...] = (),
 ) -> tuple[CompiledModule, DeviceHalf]:
     """Return the code that NVRTC makes of a source, and the device half that it compiled.
 
-    The arguments are those of :func:`compile_once`. Raises SourceRejected, with NVRTC's log, if NVRTC rejects it.
+    The arguments are those of :func:`compile_once`; ``needed`` names the kernels that must compile, the entries by
+    default, or all. Raises SourceRejected, with NVRTC's log, if NVRTC rejects it.
     """
     half, search = DeviceHalf(text, {}, (), ()), None
+    unmangled: tuple[str, ...] = ()
     project_options = [option for option in options if option not in cuda_headers().options]
     # NVRTC would wait for a pipe, and read a device without end.
     reasons_by_header = unreadable(source, text, project_options)
@@ -64,11 +72,13 @@ def compile_source(
     for _ in range(_MOST_ATTEMPTS):
         headers = {**half.headers, **refused}
         try:
-            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers)
+            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers, unmangled)
         except Rejected as rejected:
             log = rejected.log
+            if _IN_NAMES in log and not unmangled and (unmangled := _with_c_linkage(text, entries)):
+                continue  # a name expression of an overloaded function is ambiguous
             if _NO_REGISTER in log and _REGISTER not in options:
-                return compile_source(kernel, source, text, (*options, _REGISTER), entries)
+                return compile_source(kernel, source, text, (*options, _REGISTER), entries, needed)
             if why := re.search(f"{_REFUSED}(.*)", log):
                 raise SourceRejected(kernel, f"{source.name} includes {why[1]}") from None
         else:
@@ -76,7 +86,7 @@ def compile_source(
                 return module, half
             break
         if search is None:
-            search = DeviceHalfSearch(source, text, options, cuda_headers().all_folders, entries)
+            search = DeviceHalfSearch(source, text, options, cuda_headers().all_folders, needed or entries)
         if not search.learn(log):
             break
         half = search.half()
@@ -86,9 +96,15 @@ def compile_source(
     reasons, newer = search.reasons(log), tuple(_OLDER.sub(_NEWER, option) for option in options)
     if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.excluded)])):
         with suppress(CompileError):
-            return compile_source(kernel, source, text, newer, entries)
+            return compile_source(kernel, source, text, newer, entries, needed)
     constant = _constant_of_option(source, text, reasons + log, options)
     raise SourceRejected(kernel, constant or _failure(source, text, reasons, log, entries))
+
+
+def _with_c_linkage(text: str, entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries that a source declares as extern "C"."""
+    declared = r'\bextern\s*"C"\s[^;{{}}]*\b__global__\b[^;{{}}]*\b{}\s*\('
+    return tuple(each for each in entries if re.search(declared.format(re.escape(each)), text))
 
 
 def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
@@ -123,7 +139,7 @@ def _constant_of_option(source: Path, text: str, log: str, options: Iterable[str
 def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:
     """Return why a source does not compile, with NVRTC's log if that is about the source."""
     errors = list(diagnostics(log))
-    if "__nv_name_map(" in log and not errors and not reasons:
+    if _IN_NAMES in log and not errors and not reasons:
         return _no_function(source, text, _UNMATCHED_NAME.findall(log) or entries)
     differing = cuda_headers().differing() if any(folder in log for folder in cuda_headers().all_folders) else ""
     absent = "" if reasons else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))

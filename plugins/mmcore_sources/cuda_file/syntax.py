@@ -42,22 +42,27 @@ def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
         raise InvalidKernel(reason)
 
 
-def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
-    """Return the compiler's reason against a file; empty if it compiles, there is no compiler, or it is no CUDA C++."""
+def rejection(path: Path, text: str, given: Mapping[str, Any], needed: tuple[str, ...] = ()) -> str:
+    """Return the compiler's reason against a file; empty if it compiles, there is no compiler, or it is no CUDA C++.
+
+    ``needed`` names the kernels that must compile: the given ``entry`` by default, or all.
+    """
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
-    compiled = _compiled(path, text, _options(text, given), _entries(text, given))
+    compiled = _compiled(path, text, _options(text, given), _entries(text, given), needed)
     return compiled if isinstance(compiled, str) else ""
 
 
 @functools.lru_cache(maxsize=16)
-def _compiled(path: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> DeviceHalf | str:
+def _compiled(
+    path: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...], needed: tuple[str, ...] = ()
+) -> DeviceHalf | str:
     """Return the device half of a file, or the compiler's reason against it; empty if there is no compiler.
 
     Each kernel of a file asks for the same.
     """
     try:
-        return compile_source(path.name, path, text, options, entries)[1]
+        return compile_source(path.name, path, text, options, entries, needed)[1]
     except SourceRejected as rejected:
         return rejected.reason.rstrip()
     except MmcoreError:
