@@ -1,11 +1,11 @@
-"""The definitions of a macro that the preprocessor takes, among several of one name."""
+"""The definitions of a macro that the preprocessor takes, among several of one name, and the launches."""
 
 from __future__ import annotations
 
 import pytest
 
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
+from mmcore_cuda.cuda_source.taken_branches import without_skipped_code
 from tests.sources.test_source_file import NAIVE, changed, kernel
 
 SETS = """
@@ -41,7 +41,7 @@ CHAIN = """
 
 def edge(text: str, *headers: tuple[str, str], **defined: str) -> str:
     """Return the first definition of EDGE that remains."""
-    source, rest = without_skipped_definitions(text, headers, defined)
+    source, rest = without_skipped_code(text, headers, defined)
     program = read_program(source)
     for name, content in rest:
         program = program.with_header(name, content)
@@ -80,7 +80,7 @@ def test_a_header_is_read_where_it_is_included() -> None:
 
 
 def test_lines_keep_their_numbers() -> None:
-    text, _ = without_skipped_definitions(SETS, (), {})
+    text, _ = without_skipped_code(SETS, (), {})
     assert [len(each) for each in text.splitlines()] == [len(each) for each in SETS.splitlines()]
 
 
@@ -89,3 +89,16 @@ def test_a_kernel_of_several_sets_of_sizes_has_the_one_that_is_compiled() -> Non
     usual, tiny = (kernel(text, **given).constraints[0] for given in ({}, {"defines": {"TINY": "1"}}))
     assert "512×512×512" in usual.description
     assert "64×64×64" in tiny.description
+
+
+def test_launches_in_branches_that_are_not_taken_do_not_count_unless_they_are_all() -> None:
+    text = "void run(int n) {\n  int m = n;\n#ifdef FAST\n  fast<<<n, m>>>(n);\n#endif\n  usual<<<n, 8>>>(n);\n}\n"
+    launched = {
+        name: [each.name for each in read_program(without_skipped_code(source, (), defined)[0]).launches]
+        for name, source, defined in (
+            ("as it is", text, {}),
+            ("defined", text, {"FAST": "1"}),
+            ("alone", text.replace("usual<<<n, 8>>>(n);", ""), {}),
+        )
+    }
+    assert launched == {"as it is": ["usual"], "defined": ["fast", "usual"], "alone": ["fast"]}

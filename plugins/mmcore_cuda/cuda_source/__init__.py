@@ -2,7 +2,8 @@
 
 - ``tokens`` finds comments, strings and preprocessor directives.
 - ``conditionals`` removes the directives that the grammar cannot read. ``tree`` parses the rest with tree-sitter.
-- ``taken_branches`` removes definitions that the preprocessor skips.
+- ``taken_branches`` removes definitions and launches that the preprocessor skips.
+- ``expanded_macros`` replaces macros that stand for parameters, or for the name of a kernel.
 - ``includes`` lists the headers that a file names.
 - ``program`` lists kernels, launches, macros and constants.
 - ``entities`` finds the declarations that can be removed from a source, and removes them.

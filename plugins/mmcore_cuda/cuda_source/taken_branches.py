@@ -1,20 +1,21 @@
-"""The definitions of macros in branches that the preprocessor takes, where a source defines a name several times."""
+"""The code in branches that the preprocessor takes: one of several definitions of a macro, and the launches."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from mmcore_cuda.cuda_source.includes import includes
-from mmcore_cuda.cuda_source.tokens import Directive, blank, directives, macros
+from mmcore_cuda.cuda_source.tokens import Directive, blank, code, directives
 
 _MACRO = re.compile(rb"\s*(?P<name>[A-Za-z_]\w*)(?P<parameters>\()?(?P<value>.*)", re.DOTALL)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _OF_OTHERS = re.compile(r"_|CUD|NV|WIN|GCC|NDEBUG|__")  # names that the compiler, its headers or a build may define
+_LAUNCH = re.compile(rb"[^;{}#]*<<<[^;#]*;")
 _DEEPEST = 20
 _LONGEST = 2000
 
@@ -30,13 +31,17 @@ class _Preprocessor:
         self.taken: set[str] = set()
         self.skipped: dict[str, list[tuple[str, Directive]]] = defaultdict(list)  # by the name of a macro
         self.seen: set[str] = set()
+        self.skipped_code: list[tuple[str, int, int]] = []  # the file, begin and end of each part between directives
 
     def run(self, file: str, depth: int = 0) -> None:
         """Follow the directives of a file, and those of the headers that it includes."""
         conditions: list[list[bool | None]] = []  # of the branches so far, for each conditional that is open
+        end = 0
         for each in directives(self.texts[file]):
             word, text = each.word, each.text.decode(errors="replace").replace("\\\n", " ").strip()
             live = _all(_branch(branches) for branches in conditions)
+            self.skipped_code += [(file, end, each.begin)] if live is False else []
+            end = each.end
             if word in ("if", "ifdef", "ifndef"):
                 conditions.append([self._condition(word, text) if live is not False else False])
             elif word in ("elif", "elifdef", "elifndef") and conditions:
@@ -130,23 +135,39 @@ def _branch(conditions: list[bool | None]) -> bool | None:
     return _all([*(None if each is None else not each for each in before), last])
 
 
-def without_skipped_definitions(
+def without_skipped_code(
     text: str, headers: Iterable[tuple[str, str]], defined: Mapping[str, object]
 ) -> tuple[str, list[tuple[str, str]]]:
-    """Return a source and its headers without the definitions that the preprocessor skips in favour of others.
+    """Return a source and its headers without definitions and launches that the preprocessor skips in favour of others.
 
-    A name that is only defined in branches which are not taken keeps its definitions. Lines keep their numbers.
+    A name that is only defined in branches which are not taken keeps its definitions, and a program that launches
+    nothing in other branches its launches. Lines keep their numbers.
     """
     named = list(headers)
     texts = {"": text.encode(), **{name: content.encode() for name, content in reversed(named)}}
-    counts = Counter(name for content in texts.values() for name, _ in macros(content))
-    if not any(count > 1 for count in counts.values()):
-        return text, named
     preprocessor = _Preprocessor(texts, defined)
     preprocessor.run("")
-    for name in preprocessor.taken & preprocessor.skipped.keys():
-        for file, each in preprocessor.skipped[name]:
-            content = texts[file]
-            texts[file] = content[: each.begin] + blank(content[each.begin : each.end]) + content[each.end :]
-    read = {file: content.decode(errors="replace") for file, content in texts.items()}
+    skipped = [
+        (file, each.begin, each.end)
+        for name in preprocessor.taken & preprocessor.skipped.keys()
+        for file, each in preprocessor.skipped[name]
+    ]
+    taken = _without(texts, skipped)
+    launched = _without(taken, [
+        (file, begin + match.start(), begin + match.end())
+        for file, begin, end in preprocessor.skipped_code
+        for match in _LAUNCH.finditer(taken[file][begin:end])
+    ])  # fmt: skip
+    if any(_LAUNCH.search(code(content)) for content in launched.values()):
+        taken = launched
+    read = {file: content.decode(errors="replace") for file, content in taken.items()}
     return read[""], [(name, read[name]) for name, _ in named]
+
+
+def _without(texts: Mapping[str, bytes], parts: Iterable[tuple[str, int, int]]) -> dict[str, bytes]:
+    """Return texts with blanks in place of some parts: the text's name, begin and end of each."""
+    changed = dict(texts)
+    for name, begin, end in parts:
+        content = changed[name]
+        changed[name] = content[:begin] + blank(content[begin:end]) + content[end:]
+    return changed

@@ -9,9 +9,10 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.entities import without_overloads
+from mmcore_cuda.cuda_source.expanded_macros import with_expanded_macros
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
-from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
+from mmcore_cuda.cuda_source.taken_branches import without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
@@ -82,10 +83,11 @@ def read_kernel(
 ) -> SourceKernel:
     """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
-    text, headers = without_skipped_definitions(text, headers, {**parameters, **defines})
+    text, headers = without_skipped_code(text, headers, {**parameters, **defines})
     source = functools.reduce(lambda program, header: program.with_header(*header), headers, read_program(text))
     source = functools.reduce(lambda program, other: program.with_launches(*other), launching, source)
     entry = str(given.get("entry", ""))
+    source = with_expanded_macros(source)
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     declared, launch, notes = chosen_function(file, source, entry)
     function, maps, given = with_maps(source, declared, launch, given)
