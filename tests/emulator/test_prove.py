@@ -10,6 +10,7 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.errors import TimeLimit
+from mmcore_emulator.adapter import wrong_sum
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof, prove_cell
 from mmcore_emulator.adapter.wrong_sum import WrongSum
@@ -131,6 +132,23 @@ def test_right_sums_with_a_race_are_not_proved(tmp_path: Path) -> None:
     document = json.loads(mmcore("prove", str(path), "--size", "20", "--json").stdout)
     kinds = {(reason["kind"], reason["line"]) for reason in document["reasons"]}
     assert (document["outcome"], kinds) == (NOT_PROVED, {("shared-race", 6)})
+
+
+def test_a_race_of_a_wrong_kernel_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RACY.replace("= sum;", "= 2 * sum;"))
+    result = mmcore("prove", str(path), "--size", "20", "--quiet")
+    assert result.exit_code == 1
+    assert "shared-race at own.cu:6\n" in result.stdout
+    assert result.stdout.endswith("\nWRONG\n")
+
+
+def test_a_range_of_k_is_named_if_there_is_no_time_to_find_the_first_wrong_product(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wrong_sum, "_SECONDS", 0.0)
+    made = proof(tmp_path, (TERM, f"if (p != 3 && p != 9) {TERM}"))
+    assert made.sentences[0] == "the first wrong product of C[0][0] has a k from 0 to 23"
 
 
 @pytest.mark.parametrize(

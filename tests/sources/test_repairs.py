@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmcore.registry import registry
+from mmcore_sources.cuda_file.repairs import trial
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 
@@ -59,6 +61,23 @@ def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
     text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
     result = run(text)
     assert (result.exit_code, "hint" in result.stdout) == (1, False)
+
+
+def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
+    output = run(text).stdout
+    assert re.search(r"^tried \d+ changes of the source for \d+ s: none makes it right\nTEST FAIL$", output, re.M)
+
+
+def test_few_changes_are_tried_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    text = (
+        section_of(__file__, "tiled")["text"].replace("__syncthreads();", "", 1).replace("= sum", "= sum + sum * sum")
+    )
+    output = run(text).stdout
+    assert "; try __syncthreads() " in output
+    assert "tried 0 changes of the source for 0 s" in output
 
 
 def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:

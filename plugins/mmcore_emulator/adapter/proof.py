@@ -55,7 +55,7 @@ class Proof:
     Attributes:
         launched: the launches.
         outcome: "proved", "not proved" or "wrong".
-        reasons: the reasons why it is not proved, each with its line.
+        reasons: the reasons why it is not proved, or the hazards of a wrong kernel, each with its line.
         bound: a bound of |C − A·B| relative to |A|·|B|, for the path taken; None if it is unknown.
         tolerance: the error that verification allows, relative to |A|·|B|.
         wrong: the number of elements that are another polynomial.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from mmcore.cli.options import device_option, launch_options, requested_cell, ti
 from mmcore.cli.output import fields, indented, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
@@ -27,6 +29,7 @@ from mmcore_emulator.adapter.views import proof_view
 USUAL_SIZE = 64
 """Several tiles along each axis for most kernels; a proof holds for its size alone."""
 
+_SECONDS = 10.0  # of the search for hazards of a wrong kernel
 _EXIT = {PROVED: 0, WRONG: 1, NOT_PROVED: 2}
 _STYLES = {PROVED: "bold green", WRONG: "bold red", NOT_PROVED: "bold yellow"}
 
@@ -48,7 +51,7 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
     def about(reference: KernelReference) -> Answer:
         declaration = registry().kernel(reference)
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
-        proof = _without_hazards(proved(requested), requested, declaration)
+        proof = _with_hazards(proved(requested), requested, declaration)
         status, details = _EXIT[proof.outcome], answer(proof, declaration)
         heading = facts(proof, declaration, auto=device == "auto")
         return Answer(status, proof.outcome.upper(), proof.to_json(), heading, details, details, proof_view(proof))
@@ -56,13 +59,19 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
     return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
 
 
-def _without_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
-    """Return a proof, of no kernel that has a hazard in a small product."""
-    if proof.outcome != PROVED:
+def _with_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
+    """Return a proof with the hazards of a small product, which may be why a kernel is wrong. One is no proof."""
+    if proof.outcome == NOT_PROVED:
         return proof
     small = small_product(cell.on("emulator"), kernel, proof.launched.config, proof.launched.launches)
-    hazards = checked(small, remember=True, quiet=True).violations if small else ()
-    return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
+    if proof.outcome == PROVED:
+        hazards = checked(small, remember=True, quiet=True).violations if small else ()
+        return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
+    with suppress(MmcoreError):  # the kernel is wrong, whether or not there is time to find out why
+        return (
+            replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations) if small else proof
+        )
+    return proof
 
 
 def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:

@@ -7,6 +7,7 @@ error probability of at most 2⁻⁶⁰ for each hypothesis.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -21,6 +22,7 @@ from mmcore_emulator.proof.field import PRIMES, Residues
 _TILE = re.compile(r"(B|T|TILE_?|BLOCK_?)K|TILE", re.IGNORECASE)
 """Names of parameters that hold the number of products of a tile."""
 _MOST_TIMES = 16
+_SECONDS = 5.0  # of the runs that narrow the first wrong product down
 _Index: TypeAlias = int | slice | tuple[int | slice, ...]
 
 
@@ -120,7 +122,8 @@ class WrongSum:
             yield Term(self._terms(row, turned), 0, f"A[{self.row}][k]·B[{self.column}][k]")
 
     def _first_wrong_row(self, differs: Callable[[Mapping[str, Residues]], Residues]) -> str:
-        """Return the first k whose products are wrong, from runs in which rows of B are zero."""
+        """Return the first k whose products are wrong, or a range of it, from runs in which rows of B are zero."""
+        end = time.monotonic() + _SECONDS
 
         def kept(rows: slice, columns: slice = slice(None)) -> Residues:
             b = field.zeros(self.problem.shape("B"))
@@ -131,9 +134,13 @@ class WrongSum:
         right, wrong = 0, self.problem.k
         if _is_zero(kept(slice(0, wrong))) or not _is_zero(kept(slice(0, 0))):
             return ""
-        while wrong - right > 1:
+        while wrong - right > 1 and time.monotonic() < end:
             middle = (right + wrong) // 2
             right, wrong = (middle, wrong) if _is_zero(kept(slice(0, middle))) else (right, middle)
+        if wrong - right > 1:
+            return (
+                f"the first wrong product of {self.name} has a k from {right} to {wrong - 1}{self._tile(right, wrong)}"
+            )
         product, column = self._product(right), slice(self.column, self.column + 1)
         excess = kept(slice(right, wrong), column)
         term = self._terms(

@@ -24,7 +24,8 @@ _Describe: TypeAlias = Callable[[ArrayAccess, LastAccess, Instruction, int], str
 _IN_STEP = "; volatile accesses kept a warp's lanes in step before Volta, and do not since"
 _COLLIDES = ", as other threads do at once: whose value stays is open"
 _BENIGN = ", as other threads do with no order between them; all of them write the same value"
-_ONE_WRITER = "an atomic operation, or one thread that writes"
+ONE_WRITER = "an atomic operation, or one thread that writes"
+"""The hint at accesses of which one stays."""
 
 
 class Races:
@@ -75,7 +76,7 @@ class Races:
             np.maximum.at(most, group, stored[0])
             differing = colliding & (least != most).any(axis=1)[group]
         if differing.any():
-            self._record(accesses.violation(_kind(accesses), differing, _COLLIDES, hint=_ONE_WRITER))
+            self._record(accesses.violation(_kind(accesses), differing, _COLLIDES, hint=ONE_WRITER))
         self._report_benign(accesses, colliding & ~differing)
         return colliding
 
@@ -107,7 +108,7 @@ class Races:
 
     def _report_benign(self, accesses: ArrayAccess, equal: Flags) -> None:
         if equal.any():
-            self._record(accesses.violation("benign-race", equal, _BENIGN, hint=_ONE_WRITER))
+            self._record(accesses.violation("benign-race", equal, _BENIGN, hint=ONE_WRITER))
 
     def _report_races(self, accesses: ArrayAccess, last: LastAccess, racing: Flags) -> None:
         self._report(_kind(accesses), accesses, last, racing, self._race, self._hint)

@@ -19,12 +19,14 @@ from mmcore.kernel.signature import signatures
 from mmcore.kernel.sizes import size_text
 from mmcore.result import Result
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.sanitizer.races import ONE_WRITER
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
 
 _MOST, _SECONDS, _ALL_SECONDS = 40, 10.0, 30.0  # changes that are tried, the seconds of each run, and of all
+_FEW_SECONDS = 5.0  # of all where a hazard names what to try; a longer search that finds nothing is reported
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
@@ -40,13 +42,18 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = _cells(result, kernel)
     if not cells or _is_right(cells[0], kernel):
         return
-    yield from _first_right(cells, _changed(kernel))
+    yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_change(result) else _ALL_SECONDS)
+
+
+def _names_a_change(result: Result) -> bool:
+    """Return whether a hazard names what to try, other than that one thread writes: an index may be wrong then."""
+    return any(each.hint and each.hint != ONE_WRITER for each in result.violations)
 
 
 def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the guards that make a product right which is wrong at remainders alone."""
     if kernel.build is None and kernel.entry and kernel.source_text():
-        yield from _first_right(_cells(result, kernel), _changed_at_remainders(kernel))
+        yield from _first_right(_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
 
 
 def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
@@ -61,16 +68,20 @@ def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
         yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, edit)}"
 
 
-def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]]) -> Iterator[str]:
-    """Yield a hint with the first changed kernel that is right at all sizes, in words."""
-    end = time.monotonic() + _ALL_SECONDS
-    for kernel, what in itertools.islice(changed, _MOST):
-        if not cells or time.monotonic() > end:
-            return
+def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], seconds: float) -> Iterator[str]:
+    """Yield a hint with the first changed kernel that is right at all sizes, in words; else that none is."""
+    begin, tried = time.monotonic(), 0
+    for kernel, what in itertools.islice(changed, _MOST if cells else 0):
+        if time.monotonic() > begin + seconds:
+            break
+        tried += 1
         if all(_is_right(cell, kernel) for cell in cells):
             sizes = " and at ".join(size_text({name: getattr(cell, name) for name in "mnk"}) for cell in cells)
             yield f"{REPAIRED} {sizes} with {what}"
             return
+    if (took := time.monotonic() - begin) >= _FEW_SECONDS:
+        changes = "1 change" if tried == 1 else f"{tried} changes"
+        yield f"tried {changes} of the source for {took:.0f} s: none makes it right"
 
 
 def _lines(text: str, edit: Edit) -> str:
