@@ -346,7 +346,11 @@ def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], 
     ("device", "said"),
     [
         ("landscape", "tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'"),
-        ("emulator", "emulator supports no timing, so no config is faster than another there; tuning needs a GPU"),
+        (
+            "emulator",
+            "emulator supports no timing, so no config is faster than another there; tuning needs a GPU, while "
+            "mmcore compare acme.valley --config … --config … predicts times without one",
+        ),
         ("cuda:77", "cuda:77"),
     ],
 )

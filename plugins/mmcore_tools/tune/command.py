@@ -60,7 +60,9 @@ def tune(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Find a kernel's fastest config.
+    """Find a kernel's fastest config on a GPU.
+
+    Without a GPU, mmcore compare KERNEL --config … --config … predicts the times of two configs.
 
     Configs that constraints or the device's limits forbid are never launched. The others are verified before they are
     timed, and in the end the fastest take turns. The best is written to a file for the card's model, where matmul, run
@@ -80,7 +82,8 @@ def tune(
         described = spread.start().result()
         if not described["supports_timing"]:
             why = f"{described['name']} supports no timing, so no config is faster than another there"
-            raise MmcoreError(f"{why}; tuning needs a GPU")
+            predicting = f"mmcore compare {selected[0].name} --config … --config …"
+            raise MmcoreError(f"{why}; tuning needs a GPU, while {predicting} predicts times without one")
         # These need Optuna, which is of no use without such a device.
         from mmcore_tools.tune import search as searching
         from mmcore_tools.tune.report import document, table
