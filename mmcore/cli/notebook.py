@@ -24,6 +24,7 @@ from mmcore.view import View, escaped
 _PYTHON = re.compile(r"^(?:import \w|from \w[\w.]* import|def \w+\()", re.MULTILINE)
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _INTERRUPTED = 130
+_NO_COMMAND = "a command is missing, such as run in %%mmcore run"
 _HERE = "--option=-I."  # headers beside the notebook
 
 
@@ -87,6 +88,8 @@ def add_magics(notebook: Notebook) -> None:
             words = shlex.split(line)
         except ValueError as error:
             return Answer(2, text := f"Error: {error} in {line}", _refusal(text, ""))
+        if file is not None and not words:
+            return Answer(2, text := f"Error: {_NO_COMMAND}", _refusal(text, ""))
         return answer(words, file, f"%%mmcore {line}")
 
     notebook.register_magic_function(mmcore, "line_cell", "mmcore")

@@ -208,6 +208,7 @@ def test_only_the_statements_that_a_cell_needs_are_taken() -> None:
     [
         ("run --sise 5", RIGHT, "ERROR No such option '--sise'."),
         ("run --size none", RIGHT, "ERROR Invalid value for '--size': "),
+        ("", RIGHT, "ERROR a command is missing, such as run in %%mmcore run"),
         ("runs", RIGHT, "ERROR there is no command 'runs'"),
         ("run 'a", RIGHT, "ERROR No closing quotation in run 'a"),
         ("run", "import cupy\nf(", "ERROR cell3.py "),

@@ -117,6 +117,13 @@ def test_a_syntax_error_is_reported_first(folder: Path) -> None:
     assert 'error: expected a ";"' in result.stderr
 
 
+def test_warnings_are_left_out_of_a_syntax_error(folder: Path) -> None:
+    (folder / "typo.cu").write_text(RIGHT.replace("sum = 0;", "sum = 0; int unused = 1; unsigned u = 1; u = u < 0"))
+    said = emulated("run typo.cu").stderr
+    assert 'error: expected a ";"' in said
+    assert "warning" not in said
+
+
 def test_a_file_that_does_not_compile_is_asked_nothing(folder: Path) -> None:
     unclear = RIGHT.replace("int k)", "int k, int q, int r)").replace("= sum;", "= sum + 0 * (q + r);")
     (folder / "unclear.cu").write_text(unclear)

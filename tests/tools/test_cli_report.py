@@ -59,9 +59,11 @@ def test_a_command_repeats_a_fault_at_the_size_that_shows_it(tmp_path: Path) -> 
 int main() { whole<<<dim3(8, 8), dim3(16, 16)>>>(0, 0, 0, 128); }
 """
     )
-    (command,) = re.findall(r"<p>To repeat it:</p>\n<pre>(.*)</pre>", written(file, status=1))
+    page = written(file, status=1)
+    (command,) = re.findall(r"<p>To repeat it:</p>\n<pre>(.*)</pre>", page)
     (n,) = re.findall(r" -k (\d+) ", command)
     assert int(n) % 16
+    assert re.search(rf"m×n×k = \d+×\d+×{n} on emulator; right at 128×128×128", page)
     assert mmcore(*shlex.split(unescape(command))[1:]).exit_code == 1
 
 

@@ -30,6 +30,7 @@ _MOST_ATTEMPTS = 20
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log
 # The text of the #error that NVRTC reads in place of a header that mmcore does not read.
+_WARNING = re.compile(r".*: warning #|Remark: ")
 _REFUSED = "a header that is not read: "
 # NVRTC's message about an undefined name that looks like a macro.
 _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
@@ -145,7 +146,12 @@ def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str
     absent = "" if reasons else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
     define = f"--define NAME=VALUE or defines= would define {absent}" if absent else ""
     notes = "".join(f" ({each})" for each in (define, differing) if each)
-    return f"{source.name} does not compile{notes}:\n{reasons}{log}"
+    return f"{source.name} does not compile{notes}:\n{reasons}{_without_warnings(log)}"
+
+
+def _without_warnings(log: str) -> str:
+    """Return the paragraphs of a log that are no warnings, nor the remark on how to suppress these."""
+    return "\n\n".join(each for each in log.split("\n\n") if not _WARNING.match(each.lstrip("\n")))
 
 
 def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:

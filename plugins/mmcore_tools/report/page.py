@@ -53,13 +53,16 @@ def _verdict(found: Findings) -> Iterator[str]:
     result = found.result
     colour = "good" if result.verified else "warn" if result.timed_out else "bad"
     cell = result.cell
-    where = f"m×n×k = {cell.m}×{cell.n}×{cell.k} on {result.device}"
+    wrong = [{name: each[name] for name in "mnk"} for each in result.sizes if not (result.verified or each["right"])]
+    repeated = replace(cell, **wrong[0], lda=0, ldb=0, ldc=0) if wrong else cell
+    right = (
+        f"; right at {size_text(vars(cell))}" if wrong and result.verification and result.verification.verified else ""
+    )
+    where = f"m×n×k = {size_text(vars(repeated))} on {result.device}{right}"
     yield f'<p class="verdict {colour}">{escaped(verdict(result))}</p>\n<p>{escaped(where)}</p>'
     elsewhere = result_view(result, found.hints, found.kernel).by_line.get(0, ())
     if elsewhere:
         yield "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in elsewhere) + "</ul>"
-    wrong = [{name: each[name] for name in "mnk"} for each in result.sizes if not (result.verified or each["right"])]
-    repeated = replace(cell, **wrong[0], lda=0, ldb=0, ldc=0) if wrong else cell
     yield f"<p>To repeat it:</p>\n<pre>{escaped(launch_command('run', repeated))}</pre>"
     yield facts_list(facts(result, found.kernel))
     if file := registry().files.get(found.kernel.name):
