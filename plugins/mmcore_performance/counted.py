@@ -142,15 +142,17 @@ def _ratio(cell: Cell, blocks: int, small: Cell, counts: Counts) -> float:
     return grown if 1 / _GROWS < grown / area < _GROWS else area
 
 
-def profiled(cell: Cell, plan: Plan) -> tuple[Counts, ...]:
-    """Return the counts of each launch of a small product."""
+def profiled(
+    cell: Cell, plan: Plan, counting: Callable[[Sequence[Block]], CacheCounting] = CacheCounting
+) -> tuple[Counts, ...]:
+    """Return the counts of each launch of a small product, from the observers that ``counting`` makes."""
     observers: list[CacheCounting] = []
 
-    def counting(blocks: Sequence[Block]) -> CacheCounting:
-        observers.append(CacheCounting(blocks))
+    def observer(blocks: Sequence[Block]) -> CacheCounting:
+        observers.append(counting(blocks))
         return observers[-1]
 
-    profile = profile_cell(cell, open_device(cell.device), plan.kernel, counting=counting)
+    profile = profile_cell(cell, open_device(cell.device), plan.kernel, counting=observer)
     return tuple(
         Counts(
             launch.grid,

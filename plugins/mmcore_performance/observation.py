@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
@@ -30,13 +30,14 @@ from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.profiler.counters import Counters, Line
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.cards import Card
 from mmcore_performance.divergence import Divergence
 from mmcore_performance.overlap import Overlaps
 from mmcore_performance.sites import Site, SiteRecorder
 
 _EDGES = (64, 128, 256)
+_Recorder: TypeAlias = Callable[[Sequence[Block]], SiteRecorder]
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,12 @@ class Observation:
     steps: float = 0.0
 
 
-def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card) -> Observation:
+def observe(
+    cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card, recorder: _Recorder = SiteRecorder
+) -> Observation:
     """Run and verify a small product like a cell's on the emulator, and return what its launches do.
+
+    ``recorder`` makes the observer of a launch from its basic blocks.
 
     Raises:
         TimeLimit: the device's deadline has passed.
@@ -118,7 +123,7 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
         or small_product(cell, planned.kernel, planned.config.to_json(), records)
         or cell
     )
-    verified, recorders, coverage = _recorded(small, device, kernel, phases)
+    verified, recorders, coverage = _recorded(small, device, kernel, phases, recorder)
     missing = tuple(coverage.missing(planned.kernel.source.name))
     launches = tuple(
         ObservedLaunch(
@@ -142,13 +147,13 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
 
 
 def _recorded(
-    cell: Cell, device: Device, kernel: Kernel | None, phases: Phases
+    cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, recorder: _Recorder
 ) -> tuple[Verified, Sequence[SiteRecorder], Coverage]:
     """Make a small product's launches once; return their verification, a recorder of each, and the executed code."""
     recorders, coverage = list[SiteRecorder](), Coverage()
 
-    def recorder(translation: Translation) -> SiteRecorder:
-        recorders.append(SiteRecorder(translation.blocks))
+    def recording(translation: Translation) -> SiteRecorder:
+        recorders.append(recorder(translation.blocks))
         return recorders[-1]
 
     with phases("compile"):
@@ -157,7 +162,7 @@ def _recorded(
 
         def launch() -> list[Violation]:
             violations: list[Violation] = []
-            for each in emulated_runs(loaded, recorder):
+            for each in emulated_runs(loaded, recording):
                 execute(each)
                 coverage.add(each)
                 violations += mmcore_violations(each.violations.values())

@@ -16,12 +16,13 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore_performance.cards import Card, cards, emulator_of
 from mmcore_performance.counted import ConstantSteps
+from mmcore_performance.exchange import with_exchange
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import predict
 from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
-from mmcore_performance.reasons.reason import Reason, counted
+from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
 
 UNITS = {
     "dispatch": "the rate at which instructions are issued",
@@ -131,11 +132,13 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
     except ConstraintViolation as error:
         why = replace(why, unpredicted=str(error).removeprefix(f"{why.kernel}: "))
         steps = error.steps if isinstance(error, ConstantSteps) else 0.0
-        several = reasons(replace(observation, steps=steps))
+        observation = replace(observation, steps=steps)
+        several = with_exchange(reasons(observation), observation, 0.0, requested, device, kernel, phases)
     else:
         limiter = UNITS.get(prediction.limiter, prediction.limiter)
         why = replace(why, predicted=PredictedTime(prediction.seconds, prediction.low, prediction.high, limiter))
         several = reasons(observation, evidence, prediction.seconds)
+        several = with_exchange(several, observation, prediction.seconds, requested, device, kernel, phases)
         several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)
     return replace(why, reasons=() if why.violations else tuple(several)).to_json()
 
@@ -155,15 +158,24 @@ def _with_starts(observation: Observation, several: list[Reason], share: float) 
 
 def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
     """Return a reason in one sentence, with its place and its cost; ``where`` has the product and the card."""
-    place = ""
-    if reason.line.number:
-        other = reason.line.source != kernel.source.name
-        several = f"–{reason.last_line}" * (reason.last_line > reason.line.number)
-        plural = "lines" if several else "line"
-        place = f"{f'{reason.line.source}:' if other else f'{plural} '}{reason.line.number}{several}"
+    return ", ".join(filter(None, [_place(reason, kernel), placeless(reason, where)]))
+
+
+def placeless(reason: Reason, where: str = "") -> str:
+    """Return the sentence of a reason without its place."""
     beside = ", beyond the predicted one" * reason.uncounted
-    share = f"about {100 * reason.gain:.0f} % of the time{where}{beside}"
-    return f"{place}{', ' if place else ''}{share}: {reason.sentence}"
+    return f"about {100 * reason.gain:.0f} % of the time{where}{beside}: {reason.sentence}"
+
+
+def _place(reason: Reason, kernel: Kernel) -> str:
+    """Return the lines of a reason in words; an empty string for one of the whole launch."""
+    lines = sorted({reason.line, *reason.other_lines} - {NOWHERE})
+    names = [f"{line.source}:" * (line.source != kernel.source.name) + str(line.number) for line in lines]
+    if not names:
+        return ""
+    several = f"–{reason.last_line}" * (reason.last_line > reason.line.number)
+    here = reason.line.source == kernel.source.name
+    return f"{'lines' if several or len(names) > 1 else 'line'} " * here + ", ".join(names) + several
 
 
 def source_lines(reason: Reason, kernel: Kernel) -> list[str]:

@@ -15,7 +15,7 @@ SEEN = {
     "tiled": ("TEST PASS", "loads from shared memory"),
     "remainder": ("TEST FAIL", "out-of-bounds-read at remainder.cu:10"),
     "race": ("TEST FAIL", "shared-race at race.cu:8"),
-    "rows": ("TEST PASS", "line 9, about"),
+    "rows": ("TEST PASS", "lines 9, 10, about"),
     "banks": ("TEST PASS", "banks"),
     "local": ("TEST PASS", "local memory"),
     "hang": ("TEST FAIL", "hang.cu:11"),

@@ -65,6 +65,23 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
 """
+TILED_ROWS = """\
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[16][16], b[16][16];
+    int ty = threadIdx.ROW, tx = threadIdx.COLUMN, row = blockIdx.ROW * 16 + ty, col = blockIdx.COLUMN * 16 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 16) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += a[ty][k] * b[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+"""
 CONSTANT_STEPS = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -230,10 +247,36 @@ def test_neighbouring_lines_with_one_reason_are_named_together(tmp_path: Path) -
     file = tmp_path / "mm.cu"
     loop = "for (int k = 0; k < n; k += 2) {\nsum += A[row * n + k] * B[k * n + col];\n"
     loop += "sum += A[row * n + k + 1] * B[(k + 1) * n + col]; }\n"
-    file.write_text(re.sub("for .*// here\n", loop, SOURCES["uncoalesced: slow"]))
+    row = {"blockDim.x + threadIdx.x": "16 + threadIdx.x % 16", "blockDim.y + threadIdx.y": "16 + threadIdx.x / 16"}
+    source = SOURCES["uncoalesced: slow"].replace("dim3(16, 16)", "256")
+    for old, new in row.items():
+        source = source.replace(old, new)
+    file.write_text(re.sub("for .*// here\n", loop, source))
     output = mmcore("why", str(file)).stdout
     assert re.search(r"^1\. lines 6–7, about [89]\d % of the time: a warp's load of A ", output, re.MULTILINE), output
     assert output.count("a warp's load of A ") == 1
+
+
+def test_reasons_that_an_exchange_of_x_and_y_removes_are_one(tmp_path: Path) -> None:
+    answers = []
+    for row, column in ("xy", "yx"):
+        (tmp_path / "mm.cu").write_text(TILED_ROWS.replace("ROW", row).replace("COLUMN", column))
+        answers.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
+    by_rows, exchanged = answers
+    first, *others = by_rows["reasons"]
+    assert sorted([first["line"], *(each["number"] for each in first["other_lines"])]) == [7, 8, 10, 13]
+    assert first["gain"] == pytest.approx(1 - exchanged["seconds"] / by_rows["seconds"], abs=0.01)
+    assert first["gain"] > 0.5
+    assert {each["kind"] for each in others} <= {each["kind"] for each in exchanged["reasons"]}
+    output = mmcore("why", str(tmp_path / "mm.cu"), "-q").stdout
+    assert "exchange x and y" not in output
+
+
+def test_an_exchange_that_would_make_other_accesses_worse_is_no_joint_reason(tmp_path: Path) -> None:
+    (tmp_path / "mm.cu").write_text(TRANSPOSED_STORES)
+    answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "128", "--json").stdout)
+    assert [each["line"] for each in answer["reasons"] if each["kind"] == "uncoalesced"] == [13]
+    assert not any(each["other_lines"] for each in answer["reasons"])
 
 
 def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from mmcore_performance.rates import PASS_SECTORS
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site, counter_of
 
+EXCHANGE = "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
+"""The remedy of accesses to different rows by neighbouring threads."""
 _LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
 _PAIR_BYTES = 4
@@ -58,7 +60,7 @@ def _advice(site: Site, observation: Observation) -> str:
         example = f", as {vector} does" if vector else ""
         return f"{place.kind} {stride} bytes at a time{example}, or take elements blockDim.x apart"
     if place.array in ("A", "C") and place.array not in observation.problem.column_major:
-        return "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
+        return EXCHANGE
     return "let threadIdx.x run along the elements that are neighbours in memory"
 
 

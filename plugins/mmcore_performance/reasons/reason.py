@@ -9,7 +9,8 @@ from typing import Any, Literal
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.costs import NOTHING, Costs
 
-_NOWHERE = Line("", 0)
+NOWHERE = Line("", 0)
+"""The line of the whole launch."""
 _WRITTEN = ("kind", "sentence", "advice", "column", "gain", "last_line", "uncounted")
 
 
@@ -22,6 +23,7 @@ class Reason:
         sentence: what happens, a clause without a full stop.
         advice: what to try, an imperative clause.
         line, column: the place in the source; line 0 for the whole launch.
+        other_lines: further lines that have it, beside ``line``.
         last_line: the last of neighbouring lines that have the same reason; 0 for one line.
         saved: the cycles of each unit that are saved without it.
         factor: the part of the time that is left without it, besides these cycles.
@@ -34,7 +36,7 @@ class Reason:
     kind: str
     sentence: str
     advice: str
-    line: Line = _NOWHERE
+    line: Line = NOWHERE
     column: int = 0
     saved: Costs = NOTHING
     factor: float = 1.0
@@ -43,16 +45,20 @@ class Reason:
     uncounted: bool = False
     gain: float = 0.0
     last_line: int = 0
+    other_lines: tuple[Line, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         values = {name: getattr(self, name) for name in _WRITTEN}
-        return {**values, "source": self.line.source, "line": self.line.number}
+        others = [line._asdict() for line in self.other_lines]
+        return {**values, "source": self.line.source, "line": self.line.number, "other_lines": others}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Reason:
         """Return the reason of :meth:`to_json`, without its costs."""
-        return cls(**{name: values[name] for name in _WRITTEN}, line=Line(values["source"], values["line"]))
+        others = tuple(Line(**each) for each in values["other_lines"])
+        line = Line(values["source"], values["line"])
+        return cls(**{name: values[name] for name in _WRITTEN}, line=line, other_lines=others)
 
 
 def on(card: str) -> str:

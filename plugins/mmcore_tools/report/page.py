@@ -15,7 +15,7 @@ from mmcore_emulator.adapter.profile_command import COUNTER_COLUMNS, counter_row
 from mmcore_emulator.explain.picture import svg_of
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.why import sentence, source_lines
+from mmcore_performance.why import placeless, sentence, source_lines
 from mmcore_performance.why_command import facts as facts_of_time
 from mmcore_tools.pages.html import document, folded, picture, table
 from mmcore_tools.pages.html import facts as facts_list
@@ -131,7 +131,7 @@ def _source(found: Findings) -> Iterator[str]:
     messages = {number: [*texts] for number, texts in by_line.items() if number}
     for reason in _shown(found):
         if reason.line.source == found.kernel.source.name:
-            text = f"{sentence(reason, found.kernel).partition(', ')[2]}; try: {reason.advice}"
+            text = f"{placeless(reason)}; try: {reason.advice}"
             messages.setdefault(reason.line.number, []).append(text)
     profile = found.explanation.profile if found.explanation else None
     yield "<h2>The source</h2>"
