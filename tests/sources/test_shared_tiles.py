@@ -40,7 +40,8 @@ void call(float *A, float *B, float *C, int n, int width, int height) {
         ("ROWS][EDGE", "ty][tx", "b8x4"),
         ("ROWS * EDGE", "ty * EDGE + tx", "b8x4"),
         ("EDGE * EDGE", "tx + ty * EDGE", "b8"),
-        ("EDGE][EDGE", "tx][ty", "b16"),
+        ("EDGE][EDGE", "tx][ty", "b8"),
+        ("8][ROWS", "tx][ty", "b8x4"),
         ("EDGE", "tx", "b16"),
     ],
 )

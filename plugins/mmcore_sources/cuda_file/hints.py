@@ -310,14 +310,13 @@ def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid whose axes are exchanged, if it has two, and those of rows and columns if it lacks one."""
-    if swapped := _swapped(kernel):
-        yield f"--grid '{swapped}'", {"grid": swapped}
+    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them."""
+    grids = [swapped] if (swapped := _swapped(kernel)) else []
     if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
         # Another kernel of the program may compute the rest, such as the last columns.
-        whole_grids = "ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"
         square = any(isinstance(each, Square) for each in kernel.constraints)
-        yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in whole_grids if not square)
+        grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
+    yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
 
 
 def _swapped(kernel: Kernel) -> str:

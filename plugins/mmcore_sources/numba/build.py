@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
@@ -32,6 +32,7 @@ class NumbaBuild:
         axes: the number of axes of each matrix.
         contiguous: False if its signature says that arrays may have gaps.
         fastmath: True if it is compiled with ``fastmath=True``.
+        sizes: the roles of the module's numbers that are the product's sizes, by name.
     """
 
     function: FunctionInFile
@@ -39,6 +40,7 @@ class NumbaBuild:
     axes: Mapping[str, int]
     contiguous: bool = True
     fastmath: bool = False
+    sizes: Mapping[str, str] = field(default_factory=dict)
     names: ClassVar = {f"__{name}()": f"cuda.{name}()" for name in ("syncthreads", "syncwarp", "threadfence")}
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
@@ -54,7 +56,8 @@ class NumbaBuild:
         digits = architecture.rstrip("af")
         capability = (int(digits[:-1]), int(digits[-1]))
         try:
-            function = self.function.load((), {name: config[name] for name in config if name != BLOCK})
+            sizes = {name: getattr(problem, role) for name, role in self.sizes.items()}
+            function = self.function.load((), {**{name: config[name] for name in config if name != BLOCK}, **sizes})
             signature = types.void(*(self._type(types, each, problem) for each in self.parameters))
             ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
         except Exception as error:  # the errors of its compiler's stages have no common class

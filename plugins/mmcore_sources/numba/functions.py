@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import matrices_of
+from mmcore_sources.cuda_file.inference.size_names import usual_role
 from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
@@ -65,11 +66,11 @@ def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) 
             assigned = program.value_of(configured.id, scope, call.lineno)
             configured = assigned.value if assigned is not None else configured
         match configured:
-            case ast.Subscript(ast.Name(word), ast.Tuple([grid, block, *further])):
+            case ast.Subscript(ast.Name(word) | ast.Attribute(_, word), ast.Tuple([grid, block, *further])):
                 shared = further[1] if len(further) > 1 else None
                 if name := word if word in functions else _made_by(program, word, functions):
                     found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
-            case ast.Call(ast.Attribute(ast.Name(word), "forall")) if word in functions:
+            case ast.Call(ast.Attribute(ast.Name(word) | ast.Attribute(_, word), "forall")) if word in functions:
                 found.append(PythonLaunch(word, call.lineno, scope, None, None, tuple(call.args)))
     return sorted(found, key=lambda each: each.line)
 
@@ -109,7 +110,8 @@ def _declared(
     words = C_TYPES | {"": "float"}
     sketch = Sketch(function, axes, {name: words.get(arrays.types[name], "float") for name in axes})
     roles = _roles(sketch, names, given)
-    lines = _with_sizes(sketch.lines(tuple(_SIDES.values())), roles)
+    constants = _size_constants(program, function)
+    lines = _with_sizes(sketch.lines(tuple(_SIDES.values())), roles, constants)
     lines = _constants(program, function) | lines
     passed: tuple[str, ...] = ()
     for launch in found[:1]:
@@ -124,7 +126,31 @@ def _declared(
         taken["column_major"] = by_columns
     inferred = infer(path, text, taken)
     square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
-    return _with_build(program, function, inferred, arrays, roles, found, square=square)
+    inferred = _with_build(program, function, inferred, arrays, roles, found, square=square or len(constants) == 1)
+    return _with_constants(inferred, constants)
+
+
+def _size_constants(program: PythonProgram, function: ast.FunctionDef) -> dict[str, str]:
+    """Return the module's numbers that a kernel takes for the product's sizes, by name, with their roles."""
+    shapes = (each for each in ast.walk(function) if isinstance(each, ast.Call))
+    edges = {each.id for call in shapes if ast.unparse(call.func).endswith(("shared.array", "local.array"))
+             for each in ast.walk(call) if isinstance(each, ast.Name)}  # fmt: skip
+    local = {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    used = {each.id for each in ast.walk(function) if isinstance(each, ast.Name)} - edges - local
+    used -= {each.arg for each in function.args.args}
+    of_module = {each.name for each in program.assignments if not each.scope.functions and each.line < function.lineno}
+    sizes = {name: usual_role(name) for name in sorted(used & of_module)}
+    sizes = {name: role for name, role in sizes.items() if role in _SIDES}
+    return dict.fromkeys(sizes, "n") if len(sizes) == 1 else sizes
+
+
+def _with_constants(inferred: Inferred, constants: Mapping[str, str]) -> Inferred:
+    """Return a declaration whose build replaces the module's sizes by the product's."""
+    if not constants:
+        return inferred
+    build = replace(inferred.attributes["build"], sizes=dict(constants))
+    note = Note("constants", ", ".join(f"{name}={role}" for name, role in constants.items()), "by their names", "none")
+    return replace(inferred, attributes={**inferred.attributes, "build": build}, notes=(*inferred.notes, note))
 
 
 def _with_build(
@@ -217,14 +243,20 @@ def _roles(sketch: Sketch, names: Sequence[str], given: Mapping[str, Any]) -> di
     return roles
 
 
-def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str]) -> dict[int, str]:
-    """Return a sketch with the sides of its arrays as its parameters for sizes."""
+def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str], constants: Mapping[str, str]) -> dict[int, str]:
+    """Return a sketch with its parameters for sizes in place of its arrays' sides and of constants that are sizes."""
 
     def size(match: re.Match[str]) -> str:
         role = roles.get(match[1], "")
         return _SIDES[_SHAPES[role][int(match[2])]] if role in _SHAPES else match[0]
 
-    return {line: re.sub(r"\b(\w+)_shape_([01])\b", size, text) for line, text in lines.items()}
+    def constant(match: re.Match[str]) -> str:
+        return _SIDES[constants[match[0]]] if match[0] in constants else match[0]
+
+    return {
+        line: re.sub(r"\b[A-Za-z]\w*", constant, re.sub(r"\b(\w+)_shape_([01])\b", size, text))
+        for line, text in lines.items()
+    }
 
 
 def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, str]:

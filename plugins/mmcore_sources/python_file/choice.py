@@ -91,7 +91,7 @@ def _named_file(program: PythonProgram) -> str:
     """Return a command for the .cu file beside the program that a string of it names; empty if there is none."""
     for node, _ in program.scoped:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith((".cu", ".cuh")):
-            file = program.path.parent / node.value
+            file = program.path.parent / node.value.lstrip("/")  # behind os.path.dirname(__file__)
             if len(node.value) < _LONGEST_NAME and file.is_file():
                 return f"; it names a file, so try mmcore run {shlex.quote(os.path.relpath(file))}"
     return ""

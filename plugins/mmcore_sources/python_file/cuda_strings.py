@@ -138,6 +138,9 @@ def _declared(
     refuse_syntax_errors(path, program.shifted(text, unit.first_line), options)
     headers = [(each.name, content) for each, content in headers_of(path, text).items()]
     inferred = infer(path, _text(combined), options, headers)
+    if "text" in inferred.attributes:  # sizes that were constants are macros there
+        changed = enumerate(inferred.attributes["text"].splitlines(), 1)
+        text = _text({line: each.removesuffix(f" {host[line]}") if line in host else each for line, each in changed})
     attributes = {**inferred.attributes, "text": program.shifted(text, unit.first_line), "source": path}
     warnings = (*inferred.warnings, *passed_otherwise(program, unit.literal.text, unit.language, function, own))
     return replace(inferred, attributes=attributes, warnings=warnings)

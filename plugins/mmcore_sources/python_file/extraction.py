@@ -76,10 +76,10 @@ def _needed_statements(
 
 
 def _statements(body: list[ast.stmt], function: str) -> list[ast.stmt]:
-    """Return the statements at a module's level, those within ``if``, ``try`` and functions around a function too."""
+    """Return the statements at a module's level, those within ``if``, ``try``, and what is around a function too."""
     found: list[ast.stmt] = []
     for statement in body:
-        if isinstance(statement, ast.FunctionDef) and _has_inside(statement, function):
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef) and _has_inside(statement, function):
             found += _statements(statement.body, function)
             continue
         found.append(statement)
@@ -88,7 +88,7 @@ def _statements(body: list[ast.stmt], function: str) -> list[ast.stmt]:
     return found
 
 
-def _has_inside(outer: ast.FunctionDef, function: str) -> bool:
+def _has_inside(outer: ast.FunctionDef | ast.ClassDef, function: str) -> bool:
     return any(isinstance(each, ast.FunctionDef) and each.name == function for each in ast.walk(outer) if each != outer)
 
 

@@ -173,7 +173,7 @@ class PythonProgram:
         if not scope.functions:
             return None
         function = scope.functions[-1]
-        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
         for call, caller in self.calls:
             called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
             if called == function.name and name in names and caller != scope:
@@ -209,8 +209,12 @@ def _assignments(node: ast.AST, scope: Scope) -> Iterator[Assignment]:
         case ast.FunctionDef(_, arguments) | ast.AsyncFunctionDef(_, arguments):
             inner = Scope((*scope.functions, node))
             usual = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-            for parameter, value in zip(usual, arguments.defaults, strict=True):
-                yield Assignment(parameter.arg, value, node.lineno, inner)
+            for parameter, default in (
+                *zip(usual, arguments.defaults, strict=True),
+                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+            ):
+                if default is not None:
+                    yield Assignment(parameter.arg, default, node.lineno, inner)
 
 
 def _assigned(target: ast.expr, value: ast.expr, line: int, scope: Scope) -> Iterator[Assignment]:

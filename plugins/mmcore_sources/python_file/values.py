@@ -34,6 +34,10 @@ class ValueReader:
                 return self.names[name]
             case ast.Attribute(_, "multi_processor_count") | ast.Subscript(_, ast.Constant("multiprocessor_count")):
                 return MULTIPROCESSORS
+            case ast.Attribute(_, word) if self.program.full_name(node) == f"triton.language.{word}":
+                return f"tl.{word}"
+            case ast.IfExp(_, usual, _):  # which branch is taken depends on what is passed
+                return self.value(usual, scope, line, depth + 1)
             case ast.Name() | ast.Attribute(ast.Name("self")) if depth < _DEEPEST:
                 assigned = self.program.value_of(name := ast.unparse(node), scope, line)
                 if assigned is None and isinstance(node, ast.Attribute):

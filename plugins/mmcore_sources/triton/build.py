@@ -110,7 +110,7 @@ class TritonBuild:
             if parameter.is_constexpr:
                 if parameter.name not in config:
                     raise InvalidKernel(f"{parameter.name}, a tl.constexpr of {function.__name__}, is in no config")
-                yield _Parameter(parameter.name, "constexpr", config[parameter.name])
+                yield _Parameter(parameter.name, "constexpr", _constant(config[parameter.name]))
                 continue
             argument = next(arguments, None)
             if argument is None:
@@ -151,6 +151,15 @@ def _number(argument: Argument | int, problem: Problem) -> Any:
     if argument in MATRICES or not isinstance(argument, str | Scalar):
         return None
     return scalar_value(Scalar(argument) if isinstance(argument, str) else argument, problem)
+
+
+def _constant(value: Any) -> Any:
+    """Return the value of a ``tl.constexpr``; an element type is named, as "tl.float32"."""
+    if isinstance(value, str) and value.startswith("tl."):
+        from triton import language
+
+        return getattr(language, value.removeprefix("tl."), value)
+    return value
 
 
 def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parameter:

@@ -29,6 +29,8 @@ def block_of_tiles(reader: Reader, body: Body) -> tuple[ast.expr, ast.expr] | No
             terms = [body.terms(each) for each in indexes]
             if terms == [[_ROW], [_COLUMN]]:
                 return _without_padding(reader.number(sizes[1]), first), first
+            if terms == [[_COLUMN], [_ROW]]:
+                return first, _without_padding(reader.number(sizes[1]), first)
             rows = [term for term in terms[0] if term != _COLUMN]
             if len(terms[0]) == 2 and len(rows) == 1 and rows[0][:1] == _ROW and len(rows[0]) == 2:
                 width = reader.number(parse_expression(rows[0][1]))
