@@ -206,7 +206,8 @@ def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[
 def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
     wrong_sizes = (each for each in document["sizes"] if not each["right"])
     wrong = (f"it is wrong at {size_text(each)} ({each['why']})" for each in wrong_sizes)
-    return [fault for fault in answer.faults if not _is_hazard(fault)] or [*islice(wrong, 1)]
+    missed = [f"not tried at other sizes: {document['not_tried']}"] if document["not_tried"] else []
+    return [fault for fault in answer.faults if not _is_hazard(fault)] or [*islice(wrong, 1)] or missed
 
 
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:

@@ -17,15 +17,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that be
 def csv_table(task: Task, grades: Sequence[Grade]) -> str:
     """Return a row for each student: the points, their maximum, those of each criterion, and the failures.
 
-    No cell has a line break, and none is a formula.
+    No cell has a line break, and none is a formula. A submission that was not graded has no points, instead of zeros.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [each.name for each in task.rubric]
     writer.writerow(["student", "file", "points", "max", *names, "first failure", "hidden failure"])
     for grade in grades:
-        points = [grade.points, task.points, *(each.points for each in grade.outcomes)]
-        row = [grade.student, grade.file, *points, grade.first_failure, grade.hidden_failure]
+        points = [grade.points, *(each.points for each in grade.outcomes)]
+        earned: list[float | str] = [*points] if grade.is_graded else [""] * len(points)
+        row = [grade.student, grade.file, earned[0], task.points, *earned[1:]]
+        row += [grade.first_failure, grade.hidden_failure]
         writer.writerow([_plain(cell) if isinstance(cell, str) else f"{cell:g}" for cell in row])
     return text.getvalue()
 

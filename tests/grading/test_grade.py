@@ -13,7 +13,7 @@ import pytest
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
 from mmcore_grading.command import _words
-from mmcore_grading.criteria import Answer, Outcome
+from mmcore_grading.criteria import Answer, Outcome, outcomes
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.similarity import Pair, groups, similar
@@ -262,3 +262,17 @@ def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
     assert Answer(2, {"kernel": "mm"}, "Error: it used more than 256 MB of memory").faults == [
         "it used more than 256 MB of memory"
     ]
+
+
+@pytest.mark.parametrize(("limit", "points"), [("time limit", 0), ("", 2)])
+def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: float) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    right = {"verified": True, "sizes": [], "not_tried": limit}
+    (found,) = outcomes(task, {name: Answer(0, right) for name in ("compile", "run", "run 8x8x8")}, {})
+    assert (found.points, found.message) == (points, limit and f"not tried at other sizes: {limit}")
+
+
+def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
+    table = csv_table(task, [Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))])
+    assert table.splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
