@@ -22,6 +22,7 @@ from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
+from mmcore_tools.conform import command
 from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_tools.conform.command import report, summary
@@ -542,6 +543,15 @@ def test_the_command_shows_a_summary_first_and_every_case_when_verbose() -> None
     first = simple["cases"][0]
     assert {*first} == {"property", "case", "outcome", "reason", "reproduce", "problem", "config"}
     assert (first["problem"], first["config"]) == ({"m": 1, "n": 1, "k": 1, "lda": 0, "ldb": 0, "ldc": 0}, "b16")
+
+
+@pytest.mark.parametrize(("words", "lines"), [((), True), (("--quiet",), False)])
+def test_progress_is_printed_without_a_terminal_unless_quiet(
+    words: tuple[str, ...], lines: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_SECONDS", 0.0)
+    said = mmcore("conform", "hpsee.simple", *COMMAND, *words).stderr
+    assert bool(re.search(r"^hpsee\.simple: [1-9]\d* of \d+ tests are done; next: .", said, re.M)) == lines
 
 
 @pytest.mark.usefixtures("few")

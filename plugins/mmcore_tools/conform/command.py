@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +28,8 @@ from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, are_remain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_SECONDS = 10.0  # between two lines of progress
 
 
 @click.command()
@@ -62,7 +65,7 @@ def conform(
         raise UnknownKernel("no other kernel matches")
     made: list[Conformance] = []
     for each in found:
-        with _progress(each.name, shown=not quiet and sys.stderr.isatty()) as progress:
+        with _progress(each.name, quiet=quiet) as progress:
             reference = registry().reference(each)
             config = requested_config(each, {"block": block, "configs": configs})
             made.append(conform_kernel(reference, device, config, seed=seed, timeout=timeout, progress=progress))
@@ -77,13 +80,29 @@ def conform(
 
 
 @contextlib.contextmanager
-def _progress(kernel: str, *, shown: bool) -> Iterator[Progress]:
-    """Yield a function that shows the current test in a progress bar on a terminal's stderr."""
+def _progress(kernel: str, *, quiet: bool) -> Iterator[Progress]:
+    """Yield a function that shows the current test on stderr: in a bar on a terminal, else in a line now and then."""
     from rich.progress import Progress as Bar
 
-    with Bar(console=console(), transient=True, disable=not shown) as bar:
+    if not (quiet or sys.stderr.isatty()):
+        yield _lines_of_progress(kernel)
+        return
+    with Bar(console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task(kernel)
         yield lambda what, done, total: bar.update(task, description=f"{kernel}: {what}", completed=done, total=total)
+
+
+def _lines_of_progress(kernel: str) -> Progress:
+    """Return a function that prints the current test where the last line is old."""
+    printed = time.monotonic()
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal printed
+        if time.monotonic() >= printed + _SECONDS:
+            printed = time.monotonic()
+            say(f"{kernel}: {done} of {total} tests are done; next: {what}")
+
+    return report
 
 
 def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[RenderableType]:
