@@ -40,7 +40,7 @@ def small_product(
     """
     config = kernel.config(**parameters)
     first = None
-    edges = set[str]() if isinstance(cell.kernel, str) else _edges(cell, kernel, config)
+    edges = set[tuple[str, int]]() if isinstance(cell.kernel, str) else _edges(cell, kernel, config)
     for smaller in _smaller(cell, kernel, _deep(cell, kernel, launched)):
         blocks = _blocks(smaller, kernel, config)
         if blocks is None:
@@ -73,14 +73,14 @@ def _blocks(cell: Cell, kernel: Kernel, config: Config) -> list[Dim3] | None:
     return None
 
 
-def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[str]:
-    """Return the sizes, of m and n or of all, at the edge of a tile: one more or one less needs another grid."""
+def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[tuple[str, int]]:
+    """Return the sizes, of m and n or of all, at the edge of a tile: one more (1) or less (-1) needs another grid."""
     blocks, packed = _blocks(cell, kernel, config), replace(cell, lda=0, ldb=0, ldc=0)
-    found = set[str]()
+    found = set[tuple[str, int]]()
     for names, step in itertools.product(("m", "n", "mnk"), (1, -1)):
         sizes = {name: getattr(cell, name) + step for name in names}
         if min(sizes.values()) and _blocks(replace(packed, **sizes), kernel, config) not in (None, blocks):
-            found.add(names)
+            found.add((names, step))
     return found
 
 
