@@ -23,6 +23,7 @@ from mmcore_emulator.adapter.small_product import small_product
 
 DEVICE = "emulator"
 _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
+_MOST_OF_SIZE = 2e9  # the work of a check at the size that the user names, where a small product is out of bounds
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
@@ -47,7 +48,7 @@ def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
 def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> tuple[Findings, Sequence[Tried]]:
     """Return the hazards and faults, and the products that were run at further sizes."""
     if not result.verified or extent != "all":
-        hazards = _hazards(result, kernel, nameless, remember=extent == "hazards")
+        hazards = _hazards(result, kernel, nameless, extent)
         if not result.verified or extent == "hazards" or hazards.violations or result.cell.force:
             return hazards, ()
     else:
@@ -117,9 +118,12 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     first: dict[object, str] = {}
     for each in (each for tried in examination.tried for each in tried.warnings):
         first.setdefault((each.kind, each.array, each.source, each.line), str(each))
-    warnings = list(dict.fromkeys((*warnings, *first.values())))
+    by_line = {each.partition("\n")[0]: each for each in (*warnings, *first.values())}
+    warnings = list(by_line.values())
     text = "\n".join(filter(None, looked))
-    sizes, violations = tuple(examination.sizes), () if sized else faults
+    examined_sizes = [{name: each[name] for name in SIZES} for each in examination.sizes]
+    small = [each for each in hazards.sizes if {name: each[name] for name in SIZES} not in examined_sizes]
+    sizes, violations = (*small, *examination.sizes), () if sized else faults
     return Findings(text, violations, tuple(warnings), sizes, examination.not_executed, examination.limit)
 
 
@@ -139,14 +143,14 @@ def _causes(faults: Sequence[Violation]) -> tuple[Violation, ...]:
     )
 
 
-def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
-    """Return the hazards of the same launch for a small product; ``remember`` code without any."""
+def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> Findings:
+    """Return the hazards of the same launch for a small product; those of code that has none are remembered."""
     cell = _small_product(result, kernel)
     if cell is None:
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell, nameless, remember=remember, quiet=True, most_work=_MOST_INSTRUCTIONS)
+        check = checked(cell, nameless, remember=extent == "hazards", quiet=True, most_work=_MOST_INSTRUCTIONS)
     except TimeLimit as limit:
         return Findings(f"not looked for: {size} takes too long on the emulator: {limit}")
     except MmcoreError as error:
@@ -159,10 +163,33 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
     warnings = tuple(str(each) for each in check.warnings if each in causes)
     if not violations:
         return Findings(f"none at {size} on the emulator", warnings=warnings)
+    command = launch_command("check", replace(cell, seed=None))
     if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
         violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)
-    command = launch_command("check", replace(cell, seed=None))
+        if result.verified and extent == "size" and _are_outside(violations):
+            found = _hazards_of_size(result, nameless)
+            if found is not None:
+                tried = {**{name: getattr(cell, name) for name in SIZES}, "why": "a small product", "right": False}
+                *before, last = _each_kind(violations)
+                return replace(found, warnings=(*found.warnings, *before, f"{last}\n  {command}"), sizes=(tried,))
     return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
+
+
+def _are_outside(violations: Sequence[Violation]) -> bool:
+    """Return whether all are out of bounds, which depends on the sizes; a race may hide at others."""
+    return all(each.kind.startswith("out-of-bounds") for each in violations)
+
+
+def _hazards_of_size(result: Result, nameless: Kernel | None) -> Findings | None:
+    """Return the findings at the measured size itself; None if it has hazards, or cannot be checked."""
+    cell = _emulated(result)
+    try:
+        check = checked(replace(cell, config=result.config), nameless, quiet=True, most_work=_MOST_OF_SIZE)
+    except MmcoreError:
+        return None
+    size = f"{cell.m}×{cell.n}×{cell.k}"
+    found = Findings(f"none at {size} on the emulator", warnings=tuple(map(str, check.warnings)))
+    return None if check.violations else found
 
 
 def _emulated(result: Result) -> Cell:
