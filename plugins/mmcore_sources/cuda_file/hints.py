@@ -24,6 +24,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_sources.cuda_file.counted_steps import counted_loop
 from mmcore_sources.cuda_file.endless_loops import endless_loop
 from mmcore_sources.cuda_file.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.files import inferred_of
@@ -40,7 +41,7 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
-_SMALL, _LARGEST = 64, 256
+_SMALL, _LARGEST, _LONGEST = 64, 256, 512
 _WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
 _WITHOUT_REMAINDER = "without a remainder"
 _SECONDS = 10.0
@@ -58,7 +59,7 @@ def hints(result: Result) -> Iterator[str]:
         yield from [f"hint: {endless}"] if endless else _less_work(result.cell, file.kernel)
         return
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
-    attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
+    attempts = [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _readings, _repairs]
     found = list[str]()
     for attempt in (*attempts, _equal_blocks):
         found += attempt(result, file)
@@ -79,6 +80,22 @@ def _endless(result: Result, kernel: Kernel) -> str:
         places = [(each.source, each.line), *each.callers] if each.kind == "timeout" else []
         lines |= {line for source, line in places if line and source == kernel.source.name}
     return endless_loop(kernel.source_text(), name, lines) if name and kernel.build is None else ""
+
+
+def _counted_steps(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the size at which a wrong product is right because its loop along k counts a fixed number of steps."""
+    kernel = file.kernel
+    wrong = result.verification is not None and not result.verification.verified
+    loop = counted_loop(kernel, kernel.config(**result.cell.config)) if wrong and kernel.entry else None
+    if loop is None or loop.k == result.cell.k or loop.k > _LONGEST:
+        return
+    square = any(isinstance(each, Square) for each in kernel.constraints)
+    cell = small_cell(result.cell, kernel)
+    cell = at_sizes(
+        replace(cell, timeout=3 * _SECONDS), kernel, *((loop.k,) * 3 if square else (cell.m, cell.n, loop.k))
+    )
+    if _is_right(cell):
+        yield _hint(f"line {loop.line} covers k = {loop.k} alone: at {size_of(cell)} the product is right", cell)
 
 
 def _equal_blocks(result: Result, file: FileKernel) -> Iterator[str]:

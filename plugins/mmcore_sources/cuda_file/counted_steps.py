@@ -1,0 +1,76 @@
+"""Loops along k that count a number of steps which the source fixes, and are right at one k alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.sums import LOOPS
+
+
+@dataclass(frozen=True)
+class CountedLoop:
+    """A loop that covers one k: its line, and that k."""
+
+    line: int
+    k: int
+
+
+def counted_loop(kernel: Kernel, config: Config) -> CountedLoop | None:
+    """Return the first outer loop that steps along k of A and of B up to a number; None without one."""
+    program, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
+    function = next((each for each in program.functions if each.is_named(name)), None)
+    if function is None:
+        return None
+    roles = {one.name: str(role) for one, role in zip(function.parameters, kernel.arguments, strict=False)}
+    sizes = {name for name, role in roles.items() if role in SIZES}
+    inputs = [name for name, role in roles.items() if role in ("A", "B")]
+    body, reader = Body(function), Reader(program)
+    for loop in _outer_loops(function.body):
+        variable, bound = _counted(loop, reader)
+        depths = {_depth(body, reader, each, variable, sizes, config) for each in inputs} if bound else set()
+        if len(inputs) == 2 and len(depths) == 1 and (depth := depths.pop()):
+            return CountedLoop(loop.start_point.row + 1, bound * depth)
+    return None
+
+
+def _outer_loops(node: Node) -> Iterator[Node]:
+    for each in node.children:
+        if each.type in LOOPS:
+            yield each
+        else:
+            yield from _outer_loops(each)
+
+
+def _counted(loop: Node, reader: Reader) -> tuple[str, int]:
+    """Return the variable of ``for (int t = 0; t < 32; …)`` and its bound; 0 as the bound of another loop."""
+    first, condition = (loop.child_by_field_name(each) for each in ("initializer", "condition"))
+    if first is None or condition is None or first.type != "declaration" or condition.type != "binary_expression":
+        return "", 0
+    starts = {name: reader.whole(value) for name, value in initializers(first)}
+    left, sign, right = condition.children
+    counts = text_of(sign) == "<" and starts.get(text_of(left)) == 0
+    return text_of(left), (reader.whole(right) or 0) if counts else 0
+
+
+def _depth(body: Body, reader: Reader, pointer: str, variable: str, sizes: set[str], config: Config) -> int:
+    """Return how far one step of a loop's variable moves along k in a matrix; 0 if that is unknown."""
+    terms = [term for index in body.indexes(pointer) for term in index if variable in term]
+    factors = {tuple(each for each in term if each not in sizes and each != variable) for term in terms}
+    values = [[_number(each, reader, config) for each in some] for some in factors]
+    return math.prod(values[0]) if len(values) == 1 else 0
+
+
+def _number(factor: str, reader: Reader, config: Mapping[str, object]) -> int:
+    if (place := BUILT_IN.fullmatch(factor)) and place[1] == "blockDim":
+        block = config["block"]
+        return int(getattr(block, place[2]))
+    return reader.whole(factor) or 0
