@@ -564,16 +564,28 @@ def test_options_select_one_config_which_the_command_to_repeat_names() -> None:
 
 
 @pytest.mark.usefixtures("few")
+def test_all_configs_of_a_space_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Space({"block": ((16, 8), (8, 8), (4, 4))}, default=[{"block": (16, 8)}])
+    kernel = wrong_kernels.kernel(tmp_path, configs=space)
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
+    result = mmcore("conform", kernel.name, "--all", *COMMAND, "--json")
+    (found,) = json.loads(result.stdout)
+    assert {each["config"] for each in found["cases"] if each["property"] == "product"} == {"b16x8", "b8", "b4"}
+    assert (result.exit_code, found["left_out_configs"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("few")
 def test_configs_that_are_not_tested_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     space = Space({"block": ((16, 8), (8, 8), (4, 4))}, default=[{"block": (16, 8)}, {"block": (8, 8)}])
     kernel = wrong_kernels.kernel(tmp_path, configs=space)
     found = conformance(kernel)
     assert summary(found) == "tests.own: CONFORMS in 2 of 3 configs"
     table = rendered(*report(found, quiet=False, verbose=False), terminal=False)
-    assert re.search(r"^tested +2 of 3 configs; --config selects another$", table, re.MULTILINE)
+    assert re.search(r"^tested +2 of 3 configs; --config selects another, --all every one$", table, re.MULTILINE)
     assert found.to_json()["left_out_configs"] == 1
     monkeypatch.setattr(module, "MOST_COUNTED", 1)
-    assert conformance(kernel, config=kernel.config((4, 4))).configs == "1 of at least 2 configs"
+    assert conformance(kernel, configs=[kernel.config((4, 4))]).configs == "1 of at least 2 configs"
     every = conformance(wrong_kernels.kernel(tmp_path, configs=[{"block": (16, 8)}, {"block": (8, 8)}]))
     assert (summary(every), every.left_out_configs) == ("tests.own: CONFORMS", 0)
 

@@ -36,6 +36,7 @@ _SECONDS = 10.0  # between two lines of progress
 @click.argument("kernel", type=KernelParam(), metavar="KERNEL...", nargs=-1, required=True)
 @block_option
 @config_option
+@click.option("--all", "exhaustive", is_flag=True, help="Test every config of a space, however long it takes.")
 @device_option()
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
@@ -46,6 +47,7 @@ def conform(
     kernel: tuple[KernelReference, ...],
     block: str | None,
     configs: Sequence[Mapping[str, Any]],
+    exhaustive: bool,
     device: str,
     seed: int | None,
     timeout: float,
@@ -67,8 +69,9 @@ def conform(
     for each in found:
         with _progress(each.name, quiet=quiet) as progress:
             reference = registry().reference(each)
-            config = requested_config(each, {"block": block, "configs": configs})
-            made.append(conform_kernel(reference, device, config, seed=seed, timeout=timeout, progress=progress))
+            one = requested_config(each, {"block": block, "configs": configs})
+            tested = (one,) if one else tuple(each.all_configs) if exhaustive else ()
+            made.append(conform_kernel(reference, device, tested, seed=seed, timeout=timeout, progress=progress))
         if not as_json:
             render(*([""] if len(made) > 1 and not quiet else []), *report(made[-1], quiet=quiet, verbose=verbose))
     if as_json:
@@ -114,7 +117,7 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
         ("device", conformance.device),
         ("sanitizer", conformance.sanitizer),
         ("seed", str(conformance.seed)),
-        ("tested", f"{conformance.configs}; --config selects another" if conformance.configs else ""),
+        ("tested", f"{conformance.configs}; --config selects another, --all every one" if conformance.configs else ""),
         ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
         ("not executed", places(conformance.not_executed)),
     ]

@@ -118,7 +118,7 @@ class Conformance:
 def conform_kernel(
     reference: KernelReference,
     device: str = "auto",
-    config: Config | None = None,
+    configs: Sequence[Config] = (),
     *,
     seed: int | None = None,
     timeout: float = USUAL_SECONDS,
@@ -129,7 +129,7 @@ def conform_kernel(
     Args:
         reference: the kernel's name or file.
         device: the device's name, or "auto".
-        config: the only config to test; all usual ones if None.
+        configs: the configs to test; all usual ones if there are none.
         seed: the seed of all inputs; fresh if None.
         timeout: the most seconds of each case; the first that takes longer ends the tests.
         progress: a function that is called with the next test, and the numbers of finished tests and of all tests.
@@ -138,13 +138,13 @@ def conform_kernel(
         MmcoreError: the kernel, the device or the compiler does not exist.
     """
     kernel, device = referenced_kernel(reference), device_name(device)
-    tested = (config,) if config else kernel.usual_configs
+    tested = configs or kernel.usual_configs
     further = sum(
         1 for _ in itertools.islice((each for each in kernel.all_configs if each not in tested), MOST_COUNTED)
     )
-    kernel = replace(kernel, configs=[config.to_json()]) if config else kernel
+    kernel = replace(kernel, configs=[each.to_json() for each in configs]) if configs else kernel
     seed = fresh_seed() if seed is None else seed
-    tests = _Tests(kernel, reference, device, SANITIZER, seed, timeout, config.to_json() if config else {})
+    tests = _Tests(kernel, reference, device, SANITIZER, seed, timeout, [each.to_json() for each in configs])
     outcomes: list[Outcome] = []
     cases, begun, stopped, what = Cases(), 0, "", "the search for test cases"
     progress(what, 0, 1)
@@ -162,7 +162,8 @@ def conform_kernel(
         stopped = str(error)
         outcomes.append(Outcome("product", what, SKIPPED if isinstance(error, TimeLimit) else FAILED, stopped))
     limit = [] if timeout == USUAL_SECONDS else ["--timeout", f"{timeout:g}"]
-    chosen = [word for option in config_options(config).items() for word in option] if config else []
+    chosen = [word for option in config_options(configs[0]).items() for word in option] if len(configs) == 1 else []
+    chosen += ["--all"] if len(configs) > 1 else []
     again = shlex.join(
         ["mmcore", "conform", *reference_words(reference), *chosen, "--device", device, "--seed", str(seed), *limit]
     )
@@ -182,14 +183,14 @@ class _Tests:
     sanitizer: str
     seed: int
     timeout: float
-    config: Mapping[str, Any]
+    configs: Sequence[Mapping[str, Any]]
     executed: Coverage = field(default_factory=Coverage)  # by the cases on the emulator
     unproved: set[str] = field(default_factory=set)  # the configs whose first small case is not proved
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
         common = {"kernel": self.reference, "device": self.device, "timings": ()}
-        found = self._ask(self.device, "found_cases", self.reference, self.seed, self.config)
+        found = self._ask(self.device, "found_cases", self.reference, self.seed, self.configs)
         for name in ("allowed", "violating"):
             # Each case has other inputs.
             seeds = ((self.seed + 2 * number) % 2**32 for number in itertools.count())

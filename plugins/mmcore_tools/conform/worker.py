@@ -54,9 +54,9 @@ Findings: TypeAlias = list[tuple[str, str, str]]
 
 
 def found_cases(
-    device: Device, phases: Phases, reference: KernelReference, seed: int, config: Mapping[str, Any]
+    device: Device, phases: Phases, reference: KernelReference, seed: int, configs: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the test cases of a kernel, in one config if it is given.
+    """Return the test cases of a kernel, in the given configs if there are any.
 
     Raises ConstraintViolation if the kernel needs another device.
     """
@@ -65,7 +65,7 @@ def found_cases(
         needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
-        kernel = replace(kernel, configs=[kernel.config(**config).to_json()]) if config else kernel
+        kernel = replace(kernel, configs=[kernel.config(**each).to_json() for each in configs]) if configs else kernel
         return asdict(find_cases(kernel, device.properties, seed))
 
 
