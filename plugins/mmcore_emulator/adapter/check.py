@@ -24,12 +24,14 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.adapter.views import check_view
+from mmcore_emulator.machine import violations as machine_violations
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
+from mmcore_emulator.sanitizer.stale_reads import StaleReads
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
 
@@ -149,6 +151,15 @@ def sanitized_run(
         execute(run)
     found = mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
     return [replace(each, hint=_in_its_language(each.hint, loaded.plan.kernel)) for each in found]
+
+
+def stale_reads(loaded: LoadedKernel) -> list[Violation]:
+    """Return the reads of shared memory that explain a wrong product of a kernel, which is run once more."""
+    found: dict[str, machine_violations.Violation] = {}
+    for run in emulated_runs(loaded, lambda translation: StaleReads(translation.layout, found)):
+        run.write = len
+        execute(run)
+    return mmcore_violations(found.values())
 
 
 def _in_its_language(hint: str, kernel: Kernel) -> str:

@@ -22,7 +22,7 @@ from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
-from mmcore_emulator.adapter.check import sanitized_run
+from mmcore_emulator.adapter.check import sanitized_run, stale_reads
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, functions_of
@@ -275,9 +275,10 @@ class _Runs:
             run = partial(sanitized_run, loaded, quiet=True, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
             self._steps.add(loaded, size.problem, counted)
-        wrong = verified.verification if verified.verification and not verified.verification.verified else None
+            wrong = verified.verification if verified.verification and not verified.verification.verified else None
+            stale = stale_reads(loaded) if wrong else []
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
-        return Tried(cell, size.why, *hazards_and_warnings(verified.violations), mismatch)
+        return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 
     def beyond_steps(self) -> Tried | None:
         """Return a product with more steps along k than the kernel takes at any k; None if there is none."""

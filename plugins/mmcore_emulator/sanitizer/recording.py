@@ -43,7 +43,7 @@ WARNINGS = (
 """Kinds of violations that are warnings."""
 
 
-_FIRST = ("early-wait", "phase-waited-twice", "descriptor-mismatch")  # kinds from which others follow
+_FIRST = ("early-wait", "phase-waited-twice", "descriptor-mismatch", "stale-read")  # kinds from which others follow
 _OF_PHASES = ("deadlock", "shared-race", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")
 _STOPS = ("deadlock", "assertion", "trap")  # kinds after which threads do not continue
 _UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds that follow from these
@@ -159,9 +159,9 @@ V = TypeVar("V", bound=_Violation)
 def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
     """Return the hazards and the warnings among violations, each sorted by source and line.
 
-    Waits that ended too early and wrong descriptors come first, because other hazards follow from them. Deadlocks come
-    last, because they follow from another hazard more often than they cause one; those with a hint come before the
-    others. A phase waited for twice is a hazard beside one that may follow from it.
+    Waits that ended too early, wrong descriptors and stale reads come first, because other hazards follow from them.
+    Deadlocks come last, because they follow from another hazard more often than they cause one; those with a hint come
+    before the others. A phase waited for twice is a hazard beside one that may follow from it.
     """
 
     def rank(each: V) -> tuple[int, bool, str, int]:
