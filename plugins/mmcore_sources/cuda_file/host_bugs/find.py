@@ -15,7 +15,7 @@ from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places,
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
-from mmcore_sources.cuda_file.host_bugs.shared_memory import unraised_limit
+from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 
@@ -55,6 +55,7 @@ def host_bugs(
         matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
+    found += unaligned_tiles(text, arguments)
     reported = {bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()

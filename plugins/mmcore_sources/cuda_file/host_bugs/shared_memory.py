@@ -1,9 +1,11 @@
-"""Bugs of dynamic shared memory: a launch with more than 48 KB, which an attribute of the kernel must allow."""
+"""Bugs of dynamic shared memory: more than 48 KB without the kernel's attribute, and tiles that nothing aligns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
+from mmcore.kernel.arguments import Argument, TensorMap
 from mmcore_cuda.cuda_source.program import HostLaunch, read_program
 from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
@@ -11,6 +13,24 @@ from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
 
 _LIMIT = 48 << 10  # bytes of dynamic shared memory that a block may have without an attribute of its kernel
 _ATTRIBUTES = ("MaxDynamicSharedMemorySize", "MAX_DYNAMIC_SHARED_SIZE")
+_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?!\s*(?:alignas|__align__))[\w:\s]*?(\w+)\s*\[\s*\]\s*;")
+_SWIZZLED = {128: 1024, 64: 512, 32: 256}  # the alignment in bytes that a swizzle's pattern repeats at
+
+
+def unaligned_tiles(text: str, arguments: Iterable[Argument]) -> Iterator[Bug]:
+    """Find dynamic shared memory without an alignment, into which bulk copies swizzle tiles.
+
+    A source that computes with the alignment, or one less, anywhere aligns the address itself.
+    """
+    swizzle = max((each.swizzle for each in arguments if isinstance(each, TensorMap)), default=0)
+    needed = _SWIZZLED.get(swizzle, 0)
+    number, less = (rf"(?:{each}|0x0*{each:x})u?l*" for each in (needed, needed - 1))
+    aligned = rf"[%/*]\s*{number}\b|\b{number}\s*-|\b{less}\b|\balign|aligned\b"
+    if not needed or re.search(aligned, text, re.IGNORECASE):
+        return
+    for found in _DYNAMIC.finditer(text):
+        asks = f"{found[1]} has no alignment, and tiles swizzled by {swizzle} bytes need {needed}: they have it by luck"
+        yield Bug("unaligned-tiles", text.count("\n", 0, found.start()) + 1, f"{asks}; alignas({needed}) asks for it")
 
 
 def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
