@@ -324,9 +324,12 @@ class Kernel:
             problem = self.problem(size, size, size)
             if not all(self._violations(constraints, problem, each) for each in configs or self.usual_configs):
                 return problem
-        usual = self.problem(least, least, least)
+        return self.with_fixed_sizes(self.problem(least, least, least), (*configs, *self.usual_configs)[0])
+
+    def with_fixed_sizes(self, problem: Problem, config: Config) -> Problem:
+        """Return the nearest problem with the sizes that its source fixes; the same one if it fixes none."""
         fixing = next((each for each in self.constraints if isinstance(each, FixingConstraint)), None)
-        return self.problem(*fixing.nearest(usual, (*configs, *self.usual_configs)[0])) if fixing else usual
+        return self.problem(*fixing.nearest(problem, config)) if fixing else problem
 
     def expand(self, template: str, problem: Problem, config: Config) -> str:
         """Return ``template`` with the launch's values filled in. Raises :class:`InvalidKernel` for others."""

@@ -104,7 +104,9 @@ class CodeSizes:
     def _first(self, why: str, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Size]:
         """Yield the first size that is allowed and affordable."""
         problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400) if min(size) > 0)
-        for problem in problems:
+        for asked in problems:
+            fixed = self.kernel.with_fixed_sizes(asked, self.config)
+            problem = fixed if (fixed.m, fixed.n) == (asked.m, asked.n) else asked
             if self.planned(problem) is not None:
                 yield Size(problem, why)
                 return
@@ -122,7 +124,7 @@ class CodeSizes:
     def _extent(self, axis: str, k: int) -> int:
         """Return the extent of a tile, a multiple of those of all launches; 0 if no grid depends on the size.
 
-        The extent of one launch is the largest size with the same grid as size 1.
+        The extent of one launch is the number of sizes with its first grid that is not empty.
         """
 
         def blocks(size: int) -> list[int]:
@@ -135,8 +137,10 @@ class CodeSizes:
         with contextlib.suppress(MmcoreError, IndexError):  # other sizes may have fewer launches
             for number, first in enumerate(blocks(1)):
                 one_grid = partial(lambda number, size: blocks(size)[number], number)
-                size = bisect.bisect_right(range(1, _LARGEST_TILE + 1), first, key=one_grid)
-                extents += [size + (first == 0)] if size < _LARGEST_TILE else []
+                sizes = range(1, 2 * _LARGEST_TILE + 1)
+                empty = 0 if first else bisect.bisect_right(sizes, 0, key=one_grid)
+                size = bisect.bisect_right(sizes, one_grid(empty + 1), key=one_grid) - empty
+                extents += [size] if size < _LARGEST_TILE else []
         common = math.lcm(*extents)
         return (common if common <= _LARGEST_TILE else max(extents)) if extents else 0
 

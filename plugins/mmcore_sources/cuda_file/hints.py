@@ -231,7 +231,7 @@ def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
         return None
     square = any(isinstance(each, Square) for each in kernel.constraints)
     problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
-    sizes = problem.m, problem.n, problem.k
+    sizes = _fixed(problem, cell, kernel)
     if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
         return None
     return at_sizes(cell, kernel, *sizes)
@@ -250,8 +250,16 @@ def at_sizes(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
     """Return the launch for other sizes, with gaps between rows if there were any."""
     asked = cell.problem(kernel)
     other = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+    m, n, k = _fixed(other, cell, kernel)
+    other = replace(other, m=m, n=n, k=k)
     lda, ldb, ldc = (_leading(asked, other, matrix) for matrix in "ABC")
     return replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
+
+
+def _fixed(problem: Problem, cell: Cell, kernel: Kernel) -> tuple[int, int, int]:
+    """Return the sizes of a problem, or the nearest ones of a source that fixes some."""
+    nearest = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
+    return nearest.m, nearest.n, nearest.k
 
 
 def _leading(asked: Problem, other: Problem, matrix: str) -> int:

@@ -23,6 +23,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
@@ -94,6 +95,41 @@ class FixedSizes:
         except InvalidKernel:
             return False
         return True
+
+
+@dataclass(frozen=True)
+class FixedDepth:
+    """A constraint: the source is written for one k, the length of the rows of A."""
+
+    k: int
+
+    @property
+    def description(self) -> str:
+        return f"k = {self.k}, which the source fixes"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if problem.k == self.k else f"k is {problem.k}, but the source fixes it as {self.k}"
+
+    def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
+        """Return the sizes of a problem with the k that is allowed."""
+        return problem.m, problem.n, self.k
+
+
+def fixed_depth(source: Program, body: Body, roles: Roles) -> tuple[str, FixedDepth] | None:
+    """Return the constant that is the length of A's rows beside sizes that are passed, and the k that it fixes.
+
+    None if a size that is passed is that length, or if there is no such constant.
+    """
+    sizes, a = set(roles.sizes), roles.pointers["A"]
+    if (
+        {"k", "lda"} & {*roles.sizes.values()}
+        or strides_of(body, a, sizes)
+        or not strides_of(body, roles.pointers["B"], sizes)
+    ):
+        return None
+    known = {name: number for name in (*source.macros, *source.constants) if (number := Reader(source).whole(name))}
+    name = max(strides_of(body, a, set(known)), key=known.__getitem__, default="")
+    return (name, FixedDepth(known[name])) if name else None
 
 
 def fixed_sizes(

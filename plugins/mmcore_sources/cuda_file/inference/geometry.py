@@ -163,7 +163,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
             owners = (text_of(argument), *(matrix for matrix, pointer in roles.pointers.items() if pointer == name))
             sizes |= {f"{owner}.{member.partition('.')[2]}": [roles.sizes[member]] for owner in owners}
     sizes |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
-    passed = {role for several in sizes.values() for role in several}
+    passed = {*["k"] * (roles.depth > 0), *(role for several in sizes.values() for role in several)}
     for role in "mnk":
         for word in (role, role.upper()):
             if role not in passed and word not in sizes and not roles.square:

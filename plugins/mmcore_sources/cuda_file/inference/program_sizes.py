@@ -41,6 +41,9 @@ def program_sizes(
     sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
     if roles.square and sizes:
         sizes = dict.fromkeys("mnk", max(sizes.values()))
+    if roles.depth and "n" in sizes:
+        # The kernel cannot see a remainder of rows whose number it does not get.
+        sizes |= {"k": roles.depth, **({} if "m" in roles.sizes.values() else {"m": sizes["n"]})}
     if launch is None or sizes.keys() < set("mnk") or _changes(launch) or guards(body, set(roles.sizes)):
         return ()
     found = tiles_of(rule, {**values, **sizes})
@@ -51,8 +54,9 @@ def program_sizes(
         steps = dict.fromkeys("mnk", math.lcm(*steps.values()))
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
-    several = dict.fromkeys(step for step in steps.values() if step > 1)
-    return tuple(Multiple(tuple(role for role in "mnk" if steps[role] == step), step) for step in several)
+    steps = {role: step for role, step in steps.items() if step > 1 and not (role == "k" and roles.depth)}
+    several = dict.fromkeys(steps.values())
+    return tuple(Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:

@@ -51,11 +51,12 @@ class Roles:
     by_columns: bool = False  # True if the source stores its matrices by columns
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
     batch: bool = False  # True if the blocks along z compute the products of a batch; the first one is run
+    depth: int = 0  # k, if a constant of the source fixes it and other sizes are passed
 
     @property
     def square(self) -> bool:
         """True if the sizes suffice for square matrices only."""
-        roles = set(self.sizes.values())
+        roles = {*self.sizes.values(), *["k"] * (self.depth > 0)}
         return bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles)
 
 

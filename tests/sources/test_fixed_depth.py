@@ -1,0 +1,62 @@
+"""Kernels that get the lengths of C's rows or columns, while a constant is the length of A's rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore.registry import referenced_kernel, registry
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes
+from mmcore_emulator.adapter.conversions import capability_properties
+from tests.command_line import mmcore as command
+
+STRIP = """#define DEPTH 24
+__global__ void strip(const float *a, const float *b, float *c, int n)
+{
+    __shared__ float rows[8][DEPTH];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 8 + y, column = blockIdx.x * 8 + x;
+    for (int i = x; i < DEPTH; i += 8) rows[y][i] = a[row * DEPTH + i];
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < DEPTH; i++) sum += rows[y][i] * b[i * n + column];
+    c[row * n + column] = sum;
+}
+int main() { int M = 256, N = 512; strip<<<dim3(N / 8, M / 8), dim3(8, 8)>>>(a, b, c, N); }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+
+
+def run(text: str, *words: str) -> tuple[int, str]:
+    Path("strip.cu").write_text(text)
+    result = command("run", "strip.cu", "--device", "emulator", "--seed", "1", "--quiet", *words)
+    return result.exit_code, result.output
+
+
+def test_its_k_is_the_constant_and_m_and_n_are_free() -> None:
+    assert run(STRIP, "-m", "40", "-n", "72", "-k", "24")[0] == 0
+    status, said = run(STRIP, "-m", "40", "-n", "72", "-k", "32")
+    assert (status, "k is 32, but the source fixes it as 24" in said) == (2, True)
+
+
+def test_the_verdict_names_the_multiples_of_the_sizes_that_are_free() -> None:
+    status, said = run(STRIP)
+    assert (status, said.rstrip().splitlines()[-1]) == (0, "TEST PASS if m and n are multiples of 8")
+
+
+def test_a_wrong_step_is_found() -> None:
+    status, said = run(STRIP.replace("i += 8", "i += 16"))
+    assert (status, "uninitialized-read at strip.cu:9" in said) == (1, True)
+
+
+def test_a_grid_that_rounds_up_and_then_down_has_tiles_of_both() -> None:
+    Path("strip.cu").write_text(STRIP.replace("N / 8, M / 8", "(N + 7) / 8 / 4, (M + 7) / 8 / 4"))
+    kernel = referenced_kernel("strip.cu")
+    device = capability_properties((9, 0))
+    sizes = CodeSizes(kernel, kernel.usual_configs[0], device, lambda planned: {}, 1.0, on_tensor_cores=False)
+    assert sizes.tile == (32, 32)
