@@ -226,6 +226,23 @@ def test_an_instruction_in_a_macro_supports_that_b_is_stored_by_columns(folder: 
     assert 'because of the word "row.col"' in run("--size 32 --no-hazards").stdout
 
 
+def test_a_kernel_of_an_included_file_may_take_structures(folder: Path) -> None:
+    kernel = """struct Matrix { int width, height; float *elements; };
+__global__ void mul(Matrix a, Matrix b, Matrix c)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= a.height || column >= b.width) return;
+    float sum = 0;
+    for (int i = 0; i < a.width; i++) sum += a.elements[row * a.width + i] * b.elements[i * b.width + column];
+    c.elements[row * c.width + column] = sum;
+}
+"""
+    (folder / "kernel.cu").write_text(kernel)
+    (folder / "my.cu").write_text("#include <kernel.cu>\nint main() { mul<<<dim3(4, 4), dim3(16, 16)>>>(a, b, c); }\n")
+    result = run("--size 33x17x20 --block 16x16")
+    assert result.exit_code == 0, result.output
+
+
 def test_a_header_in_angle_brackets_may_be_beside_the_file(folder: Path) -> None:
     (folder / "edge.h").write_text("#define EDGE 16\n")
     (folder / "my.cu").write_text("#include <edge.h>\n" + KERNEL.replace("16", "EDGE").replace("GUARD", ""))

@@ -151,13 +151,14 @@ class Program:
 
         A program that only launches kernels of other files keeps its own functions.
         """
-        if any(each.is_named(entry) or (not entry and is_product(each, self)) for each in self.functions):
+        own = map(self._with_members, self.functions)
+        if any(each.is_named(entry) or (not entry and is_product(each, self)) for each in own):
             return self
         launched = {each.name.rpartition("::")[2] for each in self.launches if not each.file}
         launched -= {each.word for each in self.functions}
         if not entry and launched and launched.isdisjoint(each.word for each in self.included):
             return self
-        products = tuple(each for each in self.included if is_product(each, self))
+        products = tuple(each for each in self.included if is_product(self._with_members(each), self))
         return replace(self, functions=products) if products else self
 
     def with_launches(self, name: str, text: str) -> Program:

@@ -24,6 +24,7 @@ from mmcore_emulator.ptx.instructions import (
 )
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, integer, real, whole_number
 
+_PACKED = ("f16x2", "bf16x2")  # types of registers that hold two numbers
 _REGISTERS = re.compile(r"\.reg\s*\.(?P<type>\w+)\s+(?P<names>.*)$", re.DOTALL)
 _STATEMENT = re.compile(
     r"\s*(?:(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|(?P<label>[\w$]+):(?!:)|(?P<open>\{)|(?P<close>\})"
@@ -159,7 +160,7 @@ class FunctionBody:
 
     def _statement(self, text: str) -> None:
         if match := _REGISTERS.match(text):
-            self._declare(match["type"], match["names"])
+            self._declare("b32" if match["type"] in _PACKED else match["type"], match["names"])
         elif text.startswith((".shared", ".local")):
             declared = variable(text)
             self._function.variables[declared.name] = declared
@@ -200,7 +201,7 @@ class FunctionBody:
         scope = self._scopes[-1]
         for name in names.split(","):
             name = name.strip()
-            if match := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
+            if match := re.fullmatch(r"(%?[\w$]+)<([0-9]+)>", name):
                 scope.families.append((match[1], whole_number(match[2]), kind))
             else:
                 scope.registers[name] = Register(name + scope.suffix, kind)
