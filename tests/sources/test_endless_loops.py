@@ -61,3 +61,6 @@ def test_a_run_names_the_loop_and_asks_for_no_smaller_product(tmp_path: Path) ->
     file.write_text(KERNEL.replace("LOOP", f"while (k < n) {{\n{ADD} t++; if (t == 1 << 30) k = n;\n}}"))
     result = mmcore("run", str(file), "--device", "emulator", "--size", "64", "--timeout", "3")
     assert "hint: 16×16×16 is less work" in result.stdout
+    file.write_text(file.read_text().replace("n / 8", "(n + 7) / 8"))
+    result = mmcore("run", str(file), "--device", "emulator", "--size", "2", "--timeout", "3")
+    assert "hint: 1×1×1 is less work" in result.output

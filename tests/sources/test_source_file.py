@@ -391,6 +391,14 @@ def test_macros_can_fix_the_sizes() -> None:
     assert not found.violations(found.problem(24, 24, 24), found.usual_configs[0])
 
 
+def test_a_macro_that_the_user_defines_is_the_size() -> None:
+    text = "#ifndef N\n#define N 1000\n#endif\n" + NAIVE.replace(", int N", "")
+    found = kernel(text, defines={"N": "65"})
+    assert found.square_problem(640).n == 65
+    assert found.violations(found.problem(125, 125, 125), found.usual_configs[0])
+    assert not found.violations(found.problem(65, 65, 65), found.usual_configs[0])
+
+
 def test_sizes_that_macros_fix_and_are_not_square_are_the_usual_ones() -> None:
     text = NAIVE.replace(", int N", "").replace("row >= N || col >= N", "row >= M || col >= N")
     usual = kernel(

@@ -97,7 +97,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     """Return the findings of both; a fault is a warning if the user named the size."""
     if examination.wrong is not None and (refused := examination.wrong.refusal):
         examination = replace(examination, tried=(), left_out=refused, limit=refused)
-    looked, faults, warnings = [hazards.looked], examination.faults, list(hazards.warnings)
+    looked, faults, warnings = [hazards.looked], _causes(examination.faults), list(hazards.warnings)
     if (wrong := examination.wrong) is not None:
         command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
         if sized:
@@ -130,7 +130,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
 def _each_kind(faults: Sequence[Violation]) -> list[str]:
     """Return the first fault of each kind."""
     first: dict[str, Violation] = {}
-    for each in _causes(faults):
+    for each in faults:
         first.setdefault(each.kind, each)
     return [*map(str, first.values())]
 

@@ -42,13 +42,13 @@ def mmcore_file_options() -> Iterable[click.Option]:
 
 
 @hookimpl
-def mmcore_findings(result: Result) -> Findings | None:
-    """Return the verdict for the usual reading of a file."""
+def mmcore_findings(result: Result, extent: str) -> Findings | None:
+    """Return the verdict for the usual reading of a file, and whether it fixes the sizes."""
     if isinstance(result.cell.kernel, str):
         return None
     from mmcore_sources.cuda_file.findings import findings
 
-    return findings(result)
+    return findings(result, extent)
 
 
 @hookimpl

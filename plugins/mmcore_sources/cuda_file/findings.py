@@ -11,11 +11,15 @@ from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints import measured, small_cell
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.unusual import Unusual
 
 
-def findings(result: Result) -> Findings | None:
-    """Return the verdict for the usual reading where the source was read unusually. None without a right product."""
+def findings(result: Result, extent: str) -> Findings | None:
+    """Return the verdict for the usual reading where the source was read unusually, and whether it fixes the sizes.
+
+    None without a right product.
+    """
     file = registry().files.get(result.kernel)
     if file is None or not result.verified:
         return None
@@ -27,7 +31,9 @@ def findings(result: Result) -> Findings | None:
             violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
-    return Findings("", tuple(violations), tuple(warnings))
+    fixes = any(isinstance(each, FixedSizes) for each in file.kernel.constraints)
+    not_tried = "the source fixes them" if fixes and extent == "all" else ""
+    return Findings("", tuple(violations), tuple(warnings), not_tried=not_tried)
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:

@@ -110,7 +110,7 @@ def _equal_blocks(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
     """Yield the command for the smaller product that the kernel allows."""
-    problem = kernel.square_problem(max(cell.m, cell.n, cell.k) // 4)
+    problem = kernel.square_problem(max(cell.m, cell.n, cell.k, 4) // 4)
     smaller = replace(cell, m=problem.m, n=problem.n, k=problem.k, lda=0, ldb=0, ldc=0)
     if math.prod((problem.m, problem.n, problem.k)) < cell.m * cell.n * cell.k:
         yield _hint(f"{size_of(smaller)} is less work", smaller)

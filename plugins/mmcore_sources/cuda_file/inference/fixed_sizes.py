@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
@@ -115,7 +116,13 @@ class FixedDepth:
         return problem.m, problem.n, self.k
 
 
-def fixed_depth(source: Program, body: Body, roles: Roles) -> tuple[str, FixedDepth] | None:
+def constants(source: Program, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the whole numbers among a source's macros and constants by name, with values that the user gives."""
+    numbers = {name: Reader(source).whole(name) for name in (*source.macros, *source.constants)}
+    return {name: number for name in numbers if (number := given.get(name, numbers[name])) and isinstance(number, int)}
+
+
+def fixed_depth(body: Body, roles: Roles, known: Mapping[str, int]) -> tuple[str, FixedDepth] | None:
     """Return the constant that is the length of A's rows beside sizes that are passed, and the k that it fixes.
 
     None if a size that is passed is that length, or if there is no such constant.
@@ -127,22 +134,17 @@ def fixed_depth(source: Program, body: Body, roles: Roles) -> tuple[str, FixedDe
         or not strides_of(body, roles.pointers["B"], sizes)
     ):
         return None
-    known = {name: number for name in (*source.macros, *source.constants) if (number := Reader(source).whole(name))}
     name = max(strides_of(body, a, set(known)), key=known.__getitem__, default="")
     return (name, FixedDepth(known[name])) if name else None
 
 
 def fixed_sizes(
-    source: Program, body: Body, matrices: Mapping[str, str], launch: HostLaunch | None
+    source: Program, body: Body, matrices: Mapping[str, str], launch: HostLaunch | None, known: Mapping[str, int]
 ) -> tuple[dict[str, str], FixedSizes] | None:
     """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none.
 
-    A constant that is several sizes has the last role of m, k and n.
+    ``known`` are the constants. One that is several sizes has the last role of m, k and n.
     """
-    known: dict[str, int] = {}
-    for name in (*source.macros, *source.constants):
-        if number := Reader(source).whole(name):
-            known[name] = number
 
     def stride(matrix: str) -> str | None:
         # The edge of a tile is a factor of the index, too, but rows are longer.

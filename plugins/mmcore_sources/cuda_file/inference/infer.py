@@ -90,7 +90,7 @@ def _fixed_sizes(
     if fixing is None:
         return constraints, [], shortened
     sizes = product.roles.sizes
-    free = with_free_sizes(kernel.text, sizes) if sizes else None
+    free = with_free_sizes(kernel.text, sizes) if sizes and not sizes.keys() & kernel.parameters.keys() else None
     scaled = replace(fixing, rule=launch.text if free else None)
     constraints = tuple(scaled if each is fixing else each for each in constraints)
     changed = {"text": free[0], "defines": free[1]} if free else shortened
