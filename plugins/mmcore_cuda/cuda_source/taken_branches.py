@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from mmcore_cuda.cuda_source.includes import includes
@@ -15,7 +15,7 @@ _MACRO = re.compile(rb"\s*(?P<name>[A-Za-z_]\w*)(?P<parameters>\()?(?P<value>.*)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _OF_OTHERS = re.compile(r"_|CUD|NV|WIN|GCC|NDEBUG|__")  # names that the compiler, its headers or a build may define
-_LAUNCH = re.compile(rb"[^;{}#]*<<<[^;#]*;")
+_LAUNCH = re.compile(rb"<<<[^;#]*;")  # the end of a statement that launches
 _DEEPEST = 20
 _LONGEST = 2000
 
@@ -154,14 +154,21 @@ def without_skipped_code(
     ]
     taken = _without(texts, skipped)
     launched = _without(taken, [
-        (file, begin + match.start(), begin + match.end())
+        (file, begin + first, begin + last)
         for file, begin, end in preprocessor.skipped_code
-        for match in _LAUNCH.finditer(taken[file][begin:end])
+        for first, last in _launches(taken[file][begin:end])
     ])  # fmt: skip
     if any(_LAUNCH.search(code(content)) for content in launched.values()):
         taken = launched
     read = {file: content.decode(errors="replace") for file, content in taken.items()}
     return read[""], [(name, read[name]) for name, _ in named]
+
+
+def _launches(content: bytes) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of the statements that launch."""
+    for match in _LAUNCH.finditer(content):
+        before = (content.rfind(sign, 0, match.start()) for sign in (b";", b"{", b"}", b"#"))
+        yield max(before) + 1, match.end()
 
 
 def _without(texts: Mapping[str, bytes], parts: Iterable[tuple[str, int, int]]) -> dict[str, bytes]:
