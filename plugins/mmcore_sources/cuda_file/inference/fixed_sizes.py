@@ -7,12 +7,10 @@ import math
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
-from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body, built_in
 from mmcore_sources.cuda_file.inference.expressions import (
@@ -25,6 +23,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
@@ -116,35 +115,29 @@ class FixedDepth:
         return problem.m, problem.n, self.k
 
 
-def constants(source: Program, given: Mapping[str, Any]) -> dict[str, int]:
-    """Return the whole numbers among a source's macros and constants by name, with values that the user gives."""
-    numbers = {name: Reader(source).whole(name) for name in (*source.macros, *source.constants)}
-    return {name: number for name in numbers if (number := given.get(name, numbers[name])) and isinstance(number, int)}
-
-
-def fixed_depth(body: Body, roles: Roles, known: Mapping[str, int]) -> tuple[str, FixedDepth] | None:
+def fixed_depth(kernel: SourceKernel, roles: Roles) -> tuple[str, FixedDepth] | None:
     """Return the constant that is the length of A's rows beside sizes that are passed, and the k that it fixes.
 
     None if a size that is passed is that length, or if there is no such constant.
     """
-    sizes, a = set(roles.sizes), roles.pointers["A"]
+    body, sizes, a = kernel.body, set(roles.sizes), roles.pointers["A"]
     if (
         {"k", "lda"} & {*roles.sizes.values()}
         or strides_of(body, a, sizes)
         or not strides_of(body, roles.pointers["B"], sizes)
     ):
         return None
+    known = kernel.constants
     name = max(strides_of(body, a, set(known)), key=known.__getitem__, default="")
     return (name, FixedDepth(known[name])) if name else None
 
 
-def fixed_sizes(
-    source: Program, body: Body, matrices: Mapping[str, str], launch: HostLaunch | None, known: Mapping[str, int]
-) -> tuple[dict[str, str], FixedSizes] | None:
+def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
     """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none.
 
-    ``known`` are the constants. One that is several sizes has the last role of m, k and n.
+    A constant that is several sizes has the last role of m, k and n.
     """
+    body, known = kernel.body, kernel.constants
 
     def stride(matrix: str) -> str | None:
         # The edge of a tile is a factor of the index, too, but rows are longer.
@@ -155,23 +148,20 @@ def fixed_sizes(
         return None
     # Both steps are k if B is stored by columns.
     of_n = (stride("C") or of_b) if of_a == of_b else of_b
-    of_m = _limit_of_rows(body, matrices["C"], of_n, known) or _rows_of_grid(
-        source, body, matrices["C"], of_n, known, launch
-    )
+    of_m = _limit_of_rows(body, matrices["C"], of_n, known) or _rows_of_grid(kernel, matrices["C"], of_n)
     of_m = of_m or next((name for name in ("M", "m") if name in known), of_n)
     roles = {of_m: "m", of_a: "k", of_n: "n"}
     return roles, FixedSizes(known[of_m], known[of_n], known[of_a])
 
 
-def _rows_of_grid(
-    source: Program, body: Body, c: str, stride: str, known: Mapping[str, int], launch: HostLaunch | None
-) -> str:
+def _rows_of_grid(kernel: SourceKernel, c: str, stride: str) -> str:
     """Return the constant that the blocks along the rows of C are made of; empty unless the columns' are, too."""
-    rows = {axis for index in body.indexes(c) for term in index if stride in term
+    known, launch = kernel.constants, kernel.launch
+    rows = {axis for index in kernel.body.indexes(c) for term in index if stride in term
             for kind, axis in built_in(term) if kind == "blockIdx"}  # fmt: skip
     if launch is None or not launch.geometry or len(rows & {*"xy"}) != 1:
         return ""
-    reader = Reader.of(source, launch, {name: ast.Name(name) for name in known})
+    reader = Reader.of(kernel.source, launch, {name: ast.Name(name) for name in known})
     try:
         x, y = (
             {name for name in known if _grows(each, known, name)} for each in reader.extents(launch.geometry[0])[:2]

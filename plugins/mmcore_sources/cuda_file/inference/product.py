@@ -14,7 +14,7 @@ from mmcore_cuda.cuda_source.program import Parameter
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
-from mmcore_sources.cuda_file.inference.fixed_sizes import constants, fixed_depth, fixed_sizes
+from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
@@ -114,8 +114,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         roles = replace(roles, sizes=of_template)
         shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
         notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
-    known = constants(source, kernel.parameters)
-    depth = fixed_depth(body, roles, known) if roles.sizes and "args" not in given else None
+    depth = fixed_depth(kernel, roles) if roles.sizes and "args" not in given else None
     if depth is not None:
         name, constraint = depth
         roles = replace(roles, depth=constraint.k)
@@ -123,7 +122,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         notes.append(Note("size k", str(constraint.k), f"the source fixes {name}", ""))
     of_sizes = (depth[1],) if depth is not None else (Square(),) if roles.square else ()
     constraints: tuple[Constraint, ...] = (*of_sizes, *powers_of_two(roles.arguments))
-    if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers, launch, known)) is not None:
+    if not roles.sizes and (fixing := fixed_sizes(kernel, roles.pointers)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
@@ -134,11 +133,10 @@ def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]
     """Return the numbers of the integer parameters if the body uses none of them, since constants are the sizes."""
     body, function = kernel.body, kernel.function
     names = [each.name for each in function.parameters if "int" in scalar_type(each.type) and not each.pointer]
-    known = constants(kernel.source, kernel.parameters)
     with contextlib.suppress(InvalidKernel):
         if body.names & {*names}:
             return {}
-        if fixed_sizes(kernel.source, body, matrices_of(function, body), kernel.launch, known):
+        if fixed_sizes(kernel, matrices_of(function, body)):
             return {name: launched.get(name, 1) for name in names}
     return {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mmcore.errors import InvalidKernel
@@ -17,6 +18,7 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters
 from mmcore_sources.cuda_file.inference.roles import scalar_type
@@ -39,7 +41,6 @@ class SourceKernel:
         maps: the tensor maps by parameter.
         launch: its launch; None if the source has none.
         given: the user's values.
-        parameters, defines: those of the config, and macros that are no numbers.
         chosen: the choices for what the source leaves open.
         notes: notes about the choice of the kernel.
     """
@@ -53,8 +54,6 @@ class SourceKernel:
     maps: Mapping[str, Encoded]
     launch: HostLaunch | None
     given: Mapping[str, Any]
-    parameters: Mapping[str, Any]
-    defines: Mapping[str, Any]
     chosen: Open
     notes: tuple[Note, ...]
 
@@ -62,6 +61,18 @@ class SourceKernel:
     def function(self) -> Function:
         """The function, as its body has it."""
         return self.body.function
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The user's parameters of the config, and macros that are numbers."""
+        parameters: Mapping[str, Any] = self.given["parameters"]
+        return parameters
+
+    @property
+    def defines(self) -> Mapping[str, Any]:
+        """The user's macros that are no numbers."""
+        defines: Mapping[str, Any] = self.given["defines"]
+        return defines
 
     @property
     def known(self) -> dict[str, Any]:
@@ -72,6 +83,15 @@ class SourceKernel:
     def values(self) -> dict[str, Any]:
         """The values of all parameters and macros."""
         return {**self.chosen.values, **self.known}
+
+    @cached_property
+    def constants(self) -> dict[str, int]:
+        """The whole numbers among the source's macros and constants by name, with the values that the user gives."""
+        reader, given = Reader(self.source), self.parameters
+        numbers = {name: reader.whole(name) for name in (*self.source.macros, *self.source.constants)}
+        return {
+            name: number for name in numbers if (number := given.get(name, numbers[name])) and isinstance(number, int)
+        }
 
 
 def read_kernel(
@@ -113,8 +133,6 @@ def read_kernel(
         maps=maps,
         launch=launch,
         given={**given, "parameters": parameters, "defines": defines},
-        parameters=parameters,
-        defines=defines,
         chosen=chosen,
         notes=notes,
     )
