@@ -14,6 +14,7 @@ from mmcore.kernel.arguments import MATRICES
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.cutedsl.jit_build import JitBuild
 from mmcore_sources.python_file.arrays import Array, ArrayReader
 from mmcore_sources.python_file.extraction import FunctionInFile
@@ -23,7 +24,6 @@ from mmcore_sources.python_file.values import ValueReader
 from mmcore_sources.triton.grids import GridWriter
 
 _MATRIX = re.compile(r"(?:[mgst]|tensor_?)?_?([abc])(?:_?(?:tensor|ptr|mat|gpu))?_?")
-_SIDES = {"A": "mk", "B": "kn", "C": "mn"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _declared(
     order = _order(program, launch, roles)
     where, line = f"as launched in line {launch.line}", call[1] if call is not None else 0
     block = given.get("block") or _block(program, launch)
-    shapes = {role: _SIDES[role][::-1] if role in by_columns else _SIDES[role] for role in MATRICES}
+    shapes = {role: SIDES[role][::-1] if role in by_columns else SIDES[role] for role in MATRICES}
     grid = str(given.get("grid", "")) or _grid(program, launch, {name: shapes[role] for name, role in roles.items()})
     parse_expressions(grid, "the grid")
     known = next((arrays[role].dtype for role in MATRICES if role in arrays and arrays[role].dtype), "")

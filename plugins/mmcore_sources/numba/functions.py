@@ -18,7 +18,7 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import matrices_of
-from mmcore_sources.cuda_file.inference.size_names import usual_role
+from mmcore_sources.cuda_file.inference.size_names import SIDES, usual_role
 from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
@@ -29,8 +29,7 @@ from mmcore_sources.python_file.program import PythonProgram
 from mmcore_sources.python_file.values import ValueReader
 
 # Sizes as parameters of a sketch, under names whose roles are clear.
-_SIDES = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
-_SHAPES = {"A": "mk", "B": "kn", "C": "mn"}
+_PARAMETERS = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
 
 
 def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
@@ -111,7 +110,7 @@ def _declared(
     sketch = Sketch(function, axes, {name: words.get(arrays.types[name], "float") for name in axes})
     roles = _roles(sketch, names, given)
     constants = _size_constants(program, function)
-    lines = _with_sizes(sketch.lines(tuple(_SIDES.values())), roles, constants)
+    lines = _with_sizes(sketch.lines(tuple(_PARAMETERS.values())), roles, constants)
     lines = _constants(program, function) | lines
     passed: tuple[str, ...] = ()
     for launch in found[:1]:
@@ -119,7 +118,7 @@ def _declared(
         text = HostWriter(program).launch(replace(launch, sizes=sizes), passed)
         lines[launch.line] = f"{lines.get(launch.line, '')} {text}"
     path = program.placed(function.lineno)
-    taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *_SIDES]}
+    taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *_PARAMETERS]}
     text = "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
     by_columns = "".join(sorted(roles[name] for name in arrays.by_columns))
     if by_columns and "column_major" not in given:
@@ -140,7 +139,7 @@ def _size_constants(program: PythonProgram, function: ast.FunctionDef) -> dict[s
     used -= {each.arg for each in function.args.args}
     of_module = {each.name for each in program.assignments if not each.scope.functions and each.line < function.lineno}
     sizes = {name: usual_role(name) for name in sorted(used & of_module)}
-    sizes = {name: role for name, role in sizes.items() if role in _SIDES}
+    sizes = {name: role for name, role in sizes.items() if role in _PARAMETERS}
     return dict.fromkeys(sizes, "n") if len(sizes) == 1 else sizes
 
 
@@ -248,10 +247,10 @@ def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str], constants: M
 
     def size(match: re.Match[str]) -> str:
         role = roles.get(match[1], "")
-        return _SIDES[_SHAPES[role][int(match[2])]] if role in _SHAPES else match[0]
+        return _PARAMETERS[SIDES[role][int(match[2])]] if role in SIDES else match[0]
 
     def constant(match: re.Match[str]) -> str:
-        return _SIDES[constants[match[0]]] if match[0] in constants else match[0]
+        return _PARAMETERS[constants[match[0]]] if match[0] in constants else match[0]
 
     return {
         line: re.sub(r"\b[A-Za-z]\w*", constant, re.sub(r"\b(\w+)_shape_([01])\b", size, text))
@@ -285,8 +284,8 @@ def _sizes(
     writer = HostWriter(program)
     sides: dict[str, dict[str, str]] = {}
     for name, argument in zip(names, launch.arguments, strict=False):
-        if (role := roles[name]) in _SHAPES:
-            for axis, size in enumerate(_SHAPES[role]):
+        if (role := roles[name]) in SIDES:
+            for axis, size in enumerate(SIDES[role]):
                 shape = ast.Subscript(ast.Attribute(argument, "shape"), ast.Constant(axis))
                 try:
                     text = writer.number(shape, launch.scope, launch.line)
@@ -300,4 +299,4 @@ def _sizes(
         for name in (*several, *(text for text in several.values() if text.isidentifier()))
         if name != passed[size]
     }
-    return declared, tuple(passed.get(size, "unknown") for size in _SIDES)
+    return declared, tuple(passed.get(size, "unknown") for size in _PARAMETERS)

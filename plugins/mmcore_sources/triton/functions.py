@@ -15,6 +15,7 @@ from mmcore.kernel.constraints import Square
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
@@ -148,7 +149,7 @@ def _host_roles(passed: Mapping[str, ast.expr], roles: Mapping[str, Argument | i
     """Return the role of each size by the host's text for it, sides of the arrays among them."""
     meant = {ast.unparse(value): str(roles[name]) for name, value in passed.items() if roles.get(name) in SIZES}
     for name, value in passed.items():
-        for axis, side in enumerate({"A": "mk", "B": "kn", "C": "mn"}.get(str(roles.get(name)), "")):
+        for axis, side in enumerate(SIDES.get(str(roles.get(name)), "")):
             meant[f"{ast.unparse(value)}.shape[{axis}]"] = side
     return meant
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body, Term
+from mmcore_sources.cuda_file.inference.size_names import SIDES
 
 _COUNT = re.compile(r"batch(?!.*(?:stride|offset))", re.IGNORECASE)
-_SIDES = {"A": "mk", "B": "kn", "C": "mn"}
 
 
 def of_batch(names: Iterable[str], body: Body) -> dict[str, int]:
@@ -25,7 +25,7 @@ def of_batch(names: Iterable[str], body: Body) -> dict[str, int]:
 def wrong_steps(body: Body, pointers: Mapping[str, str], sizes: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each matrix whose step to the next product of a batch is not its number of elements."""
     names = {role: name for name, role in sizes.items()}
-    for matrix, sides in _SIDES.items():
+    for matrix, sides in SIDES.items():
         terms = {term for index in body.indexes(pointers[matrix]) for term in index if "blockIdx.z" in term}
         wanted = sorted(names.get(side, names.get("n", side)) for side in sides)
         for term in terms:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+SIDES = {"A": "mk", "B": "kn", "C": "mn"}
+"""The numbers of rows and columns of each matrix."""
+
 _SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([{0}])?"
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
+from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
 
 _WEAKER = re.compile(r"[&|^?<>=)(].*[(]|[&|^?<>=]")  # operators that bind less than a comparison, and more parentheses
-_BY_ROWS = {"A": "mk", "B": "kn", "C": "mn"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Operands:
     def extents(self, matrix: str) -> tuple[str, str]:
         """Return the names of the number of rows and of their length, as stored; "" for unknown ones."""
         names = {role: name for name, role in self.sizes.items()}
-        order = _BY_ROWS[matrix][::-1] if matrix in self.column_major else _BY_ROWS[matrix]
+        order = SIDES[matrix][::-1] if matrix in self.column_major else SIDES[matrix]
         square = next(iter(names.values())) if len(names) == 1 else ""
         rows, length = (names.get(role, square) for role in order)
         return rows, length
