@@ -3,7 +3,8 @@
 - ``inference`` declares a kernel from a file's text; ``files`` and ``options`` connect it with the command line.
 - ``syntax`` reports the compiler's errors first.
 - ``host_bugs`` finds mistakes in the host code, which warnings report.
-- ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one.
+- ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one, at the sizes of
+  ``tried_cells``.
 - ``declared_readings`` tries other declarations of a registered kernel: its types, arguments and storage.
 - ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.

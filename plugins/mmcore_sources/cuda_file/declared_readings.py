@@ -10,12 +10,12 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.executor import try_cell
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
-from mmcore_sources.cuda_file.hints import LAYOUTS, at_sizes, reads_by_columns, says, size_of, small_cell
+from mmcore_sources.cuda_file.hints import LAYOUTS, reads_by_columns, says
+from mmcore_sources.cuda_file.tried_cells import at_sizes, is_right, measured, size_of, small_cell
 
 _LARGEST = 1 << 24
 """The largest m·n·k of a product that is computed again as it is, if the kernel refuses a small one."""
@@ -29,7 +29,7 @@ def declared_readings(result: Result) -> Iterator[str]:
     kernel = referenced_kernel(result.cell.kernel)
     cell = _smallest_wrong(result, kernel) if kernel.source.is_file() else None
     for values in _readings(kernel) if cell is not None else ():
-        if cell is not None and _is_right(cell, replace(kernel, **values)):
+        if cell is not None and is_right(cell, replace(kernel, **values)):
             declared = " and ".join(f"{name}={_shown(value)}" for name, value in values.items())
             source = says(kernel.source_text(), values) or reads_by_columns(kernel, values)
             yield f"hint: with {declared} the product is right at {size_of(cell)}{source}"
@@ -85,17 +85,5 @@ def _shown(value: str | tuple[Argument, ...]) -> str:
 
 def _is_wrong(cell: Cell, kernel: Kernel) -> bool:
     """Return whether a cell gives a wrong product."""
-    result = _tried(cell, kernel)
+    result = measured(cell, kernel)
     return result is not None and result.verification is not None and not result.verification.verified
-
-
-def _is_right(cell: Cell, kernel: Kernel) -> bool:
-    result = _tried(cell, kernel)
-    return result is not None and result.verified
-
-
-def _tried(cell: Cell, kernel: Kernel) -> Result | None:
-    try:
-        return try_cell(cell, kernel=kernel)
-    except MmcoreError:
-        return None

@@ -10,14 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import MmcoreError
-from mmcore.executor import try_cell
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.problem import Problem
-from mmcore.kernel.signature import signatures
-from mmcore.kernel.sizes import size_text
 from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
@@ -32,8 +27,9 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
-from mmcore_sources.cuda_file.repairs.trial import REPAIRED, remainder_repairs, repairs, sizes_of
+from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
+from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of, small_cell
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -41,10 +37,9 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
-_SMALL, _LARGEST, _LONGEST = 64, 256, 512
+_LARGEST, _LONGEST = 256, 512
 _WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
 _WITHOUT_REMAINDER = "without a remainder"
-_SECONDS = 10.0
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
 
@@ -92,9 +87,9 @@ def _counted_steps(result: Result, file: FileKernel) -> Iterator[str]:
     square = any(isinstance(each, Square) for each in kernel.constraints)
     cell = small_cell(result.cell, kernel)
     cell = at_sizes(
-        replace(cell, timeout=3 * _SECONDS), kernel, *((loop.k,) * 3 if square else (cell.m, cell.n, loop.k))
+        replace(cell, timeout=3 * TRIED_SECONDS), kernel, *((loop.k,) * 3 if square else (cell.m, cell.n, loop.k))
     )
-    if _is_right(cell):
+    if is_right(cell):
         yield _hint(f"line {loop.line} covers k = {loop.k} alone: at {size_of(cell)} the product is right", cell)
 
 
@@ -132,7 +127,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
-            if not _is_right(cell):  # a race alone leaves the product right
+            if not is_right(cell):  # a race alone leaves the product right
                 yield from _tried((cell,), file, _alike_in_squares(file.kernel))
         return
     small = small_cell(result.cell, file.kernel)
@@ -140,7 +135,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
-            if _is_right(rest):
+            if is_right(rest):
                 yield _hint(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
             else:
                 yield from _without_remainder(tiles)
@@ -161,7 +156,7 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
     if not result.sizes:
         tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
-        if tiles is not None and _is_right(tiles):
+        if tiles is not None and is_right(tiles):
             yield from _without_remainder(tiles)
     sized = [
         (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
@@ -204,25 +199,15 @@ def _tried(
         others = (
             replace(cell, kernel={**file.reference, **values}, config={**cell.config, **launch}) for cell in cells
         )
-        right = list(itertools.takewhile(_is_right, others))
+        right = list(itertools.takewhile(is_right, others))
         if right:
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             yield _hint(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
 
 
-def _is_right(cell: Cell) -> bool:
-    result = measured(cell)
-    return result is not None and result.verified
-
-
 def _hint(text: str, cell: Cell) -> str:
     return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
-
-
-def size_of(cell: Cell) -> str:
-    """Return the sizes of a cell's product as a text."""
-    return size_text({name: getattr(cell, name) for name in "mnk"})
 
 
 def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
@@ -231,54 +216,11 @@ def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
         return None
     square = any(isinstance(each, Square) for each in kernel.constraints)
     problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
-    sizes = _fixed(problem, cell, kernel)
+    problem = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
+    sizes = problem.m, problem.n, problem.k
     if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
         return None
     return at_sizes(cell, kernel, *sizes)
-
-
-def small_cell(cell: Cell, kernel: Kernel) -> Cell:
-    """Return the launch for a small product with the same remainders, and sizes in the same order."""
-    asked = (cell.m, cell.n, cell.k)
-    ranks = [sum(size > other for other in asked) for size in asked]
-    small = [_SMALL + _SMALL // 2 * rank + size % _SMALL for rank, size in zip(ranks, asked, strict=True)]
-    m, n, k = asked if max(asked) <= _SMALL else small
-    return at_sizes(replace(cell, timings=(), timeout=_SECONDS), kernel, m, n, k)
-
-
-def at_sizes(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
-    """Return the launch for other sizes, with gaps between rows if there were any."""
-    asked = cell.problem(kernel)
-    other = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
-    m, n, k = _fixed(other, cell, kernel)
-    other = replace(other, m=m, n=n, k=k)
-    lda, ldb, ldc = (_leading(asked, other, matrix) for matrix in "ABC")
-    return replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
-
-
-def _fixed(problem: Problem, cell: Cell, kernel: Kernel) -> tuple[int, int, int]:
-    """Return the sizes of a problem, or the nearest ones of a source that fixes some."""
-    nearest = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
-    return nearest.m, nearest.n, nearest.k
-
-
-def _leading(asked: Problem, other: Problem, matrix: str) -> int:
-    """Return a leading dimension for another problem with the same remainder by 64; 0 without gaps.
-
-    It exceeds rows and columns, so that it fits either storage order.
-    """
-    _, length = asked.stored_shape(matrix)
-    least = max(other.shape(matrix)) + 1
-    return least + (asked.leading(matrix) - least) % _SMALL if asked.leading(matrix) > length else 0
-
-
-def measured(cell: Cell) -> Result | None:
-    """Return the result of a cell; None if it cannot be run, or not within its time limit."""
-    try:
-        result = try_cell(cell)
-    except MmcoreError:
-        return None
-    return None if result.timed_out else result
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:
@@ -293,10 +235,7 @@ def says(text: str, values: Mapping[str, Any]) -> str:
 def reads_by_columns(kernel: Kernel, values: Mapping[str, Any]) -> str:
     """Return the first line that reads the matrix which another storage concerns; empty for other readings."""
     text, matrix = kernel.source_text(), str(values.get("column_major", ""))
-    name = kernel.entry.partition("<")[0].rpartition("::")[2]
-    signature = next((each for each in signatures(text) if each.name == name), None)
-    pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
-    pointer = next((parameter.name for parameter, role in pairs if role == matrix), "")
+    pointer = next((name for name, role in parameter_roles(kernel).items() if role == matrix), "")
     lines = enumerate(text.splitlines(), 1)
     line = next((number for number, each in lines if pointer and re.search(rf"\b{pointer}\s*\[", each)), 0)
     return f"; line {line} reads {pointer} as stored by columns" if line and matrix else ""

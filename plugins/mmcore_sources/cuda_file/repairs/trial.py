@@ -12,11 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.executor import try_cell
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
-from mmcore.kernel.sizes import size_text
 from mmcore.result import Result
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
@@ -24,8 +22,9 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
+from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, size_of
 
-_MOST, _SECONDS, _ALL_SECONDS = 40, 10.0, 30.0  # changes that are tried, the seconds of each run, and of all
+_MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names what to try; a longer search that finds nothing is reported
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
@@ -40,7 +39,7 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     if not is_changeable(kernel):
         return
     cells = _cells(result, kernel)
-    if not cells or _is_right(cells[0], kernel):
+    if not cells or is_right(cells[0], kernel):
         return
     yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_change(result) else _ALL_SECONDS)
 
@@ -61,7 +60,7 @@ def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     text, up, what = kernel.source_text(), _rounded_up(kernel), ""
     if up is not None:
         kernel, what = up
-    roles = _roles(kernel)
+    roles = parameter_roles(kernel)
     matrices = {name: role for name, role in roles.items() if role in ("A", "B", "C")}
     operands = Operands(matrices, sizes_of(kernel), kernel.column_major, _ZEROS.get(kernel.dtype, "0"))
     for edit in remainder_edits(text, device_nodes(text, kernel.entry.partition("<")[0]), operands):
@@ -75,8 +74,8 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
         if time.monotonic() > begin + seconds:
             break
         tried += 1
-        if all(_is_right(cell, kernel) for cell in cells):
-            sizes = " and at ".join(size_text({name: getattr(cell, name) for name in "mnk"}) for cell in cells)
+        if all(is_right(cell, kernel) for cell in cells):
+            sizes = " and at ".join(map(size_of, cells))
             yield f"{REPAIRED} {sizes} with {what}"
             return
     if (took := time.monotonic() - begin) >= _FEW_SECONDS:
@@ -135,11 +134,11 @@ def _in_line(edit: Edit) -> str:
 
 def sizes_of(kernel: Kernel) -> dict[str, str]:
     """Return the roles of the parameters that are sizes, by name."""
-    return {name: role for name, role in _roles(kernel).items() if role in SIZES}
+    return {name: role for name, role in parameter_roles(kernel).items() if role in SIZES}
 
 
-def _roles(kernel: Kernel) -> dict[str, str]:
-    """Return the roles of the parameters, by name."""
+def parameter_roles(kernel: Kernel) -> dict[str, str]:
+    """Return the role of each parameter of a kernel's function, by name."""
     name = kernel.entry.partition("<")[0].rpartition("::")[2]
     signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
     pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
@@ -148,7 +147,7 @@ def _roles(kernel: Kernel) -> dict[str, str]:
 
 def _cells(result: Result, kernel: Kernel) -> list[Cell]:
     """Return cells on the emulator: a small wrong product, and another with unequal sizes if the kernel allows one."""
-    cell = replace(result.cell, device="emulator", timings=(), timeout=_SECONDS, baseline="", against="")
+    cell = replace(result.cell, device="emulator", timings=(), timeout=TRIED_SECONDS, baseline="", against="")
     cell = replace(cell, config=result.config)
     failed = next((each for each in result.sizes if not each["right"]), None)
     small = small_product(cell, kernel, result.config, result.launched) if failed is None else None
@@ -162,9 +161,3 @@ def _cells(result: Result, kernel: Kernel) -> list[Cell]:
         if not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
             return [small, unequal]
     return [small]
-
-
-def _is_right(cell: Cell, kernel: Kernel) -> bool:
-    with contextlib.suppress(MmcoreError):
-        return try_cell(cell, kernel=kernel).verified
-    return False
