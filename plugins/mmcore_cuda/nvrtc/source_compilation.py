@@ -29,8 +29,8 @@ _MOST_ATTEMPTS = 20
 # NVRTC's message about a name expression that matches no function.
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log
+_WARNING = re.compile(r".*: warning #|Remark: ")  # the beginning of a paragraph of its log
 # The text of the #error that NVRTC reads in place of a header that mmcore does not read.
-_WARNING = re.compile(r".*: warning #|Remark: ")
 _REFUSED = "a header that is not read: "
 # NVRTC's message about an undefined name that looks like a macro.
 _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')

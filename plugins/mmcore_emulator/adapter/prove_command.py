@@ -64,13 +64,13 @@ def _with_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
     if proof.outcome == NOT_PROVED:
         return proof
     small = small_product(cell.on("emulator"), kernel, proof.launched.config, proof.launched.launches)
+    if small is None:
+        return proof
     if proof.outcome == PROVED:
-        hazards = checked(small, remember=True, quiet=True).violations if small else ()
+        hazards = checked(small, remember=True, quiet=True).violations
         return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
     with suppress(MmcoreError):  # the kernel is wrong, whether or not there is time to find out why
-        return (
-            replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations) if small else proof
-        )
+        proof = replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations)
     return proof
 
 
