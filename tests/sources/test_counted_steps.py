@@ -57,6 +57,7 @@ def test_the_size_that_a_loop_of_fixed_steps_covers_is_tried(folder: Path) -> No
         ({"t < 6": "t < n / EDGE"}, None),
         ({"t = 0": "t = 1"}, None),
         ({"t * EDGE": "t * 8"}, None),
+        ({"t * blockDim.x": "t * EDGE * n"}, None),  # along m in A
     ],
 )
 def test_a_loop_of_fixed_steps_covers_one_k(changes: dict[str, str], found: CountedLoop | None) -> None:

@@ -11,7 +11,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of
-from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Term
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.sums import LOOPS
 
@@ -32,11 +32,14 @@ def counted_loop(kernel: Kernel, config: Config) -> CountedLoop | None:
         return None
     roles = {one.name: str(role) for one, role in zip(function.parameters, kernel.arguments, strict=False)}
     sizes = {name for name, role in roles.items() if role in SIZES}
-    inputs = [name for name, role in roles.items() if role in ("A", "B")]
+    inputs = {name: role for name, role in roles.items() if role in ("A", "B")}
     body, reader = Body(function), Reader(program)
     for loop in _outer_loops(function.body):
         variable, bound = _counted(loop, reader)
-        depths = {_depth(body, reader, each, variable, sizes, config) for each in inputs} if bound else set()
+        depths = set[int]()
+        for pointer, role in inputs.items() if bound else ():
+            rows = (role == "A") == (role in kernel.column_major)  # a step along k is a row of the stored matrix
+            depths.add(_depth(_along_k(body, pointer, variable, sizes, rows=rows), reader, config))
         if len(inputs) == 2 and len(depths) == 1 and (depth := depths.pop()):
             return CountedLoop(loop.start_point.row + 1, bound * depth)
     return None
@@ -61,10 +64,19 @@ def _counted(loop: Node, reader: Reader) -> tuple[str, int]:
     return text_of(left), (reader.whole(right) or 0) if counts else 0
 
 
-def _depth(body: Body, reader: Reader, pointer: str, variable: str, sizes: set[str], config: Config) -> int:
-    """Return how far one step of a loop's variable moves along k in a matrix; 0 if that is unknown."""
+def _along_k(body: Body, pointer: str, variable: str, sizes: set[str], *, rows: bool) -> set[Term]:
+    """Return the factors of a loop's variable in a matrix's indexes; none if it moves along another size than k.
+
+    A step along k is a row of the matrix, and so is multiplied by a size, or an element of one.
+    """
     terms = [term for index in body.indexes(pointer) for term in index if variable in term]
-    factors = {tuple(each for each in term if each not in sizes and each != variable) for term in terms}
+    if any(rows == sizes.isdisjoint(term) for term in terms):
+        return set()
+    return {tuple(each for each in term if each not in sizes and each != variable) for term in terms}
+
+
+def _depth(factors: set[Term], reader: Reader, config: Mapping[str, object]) -> int:
+    """Return how far one step moves along k; 0 if that is unknown."""
     values = [[_number(each, reader, config) for each in some] for some in factors]
     return math.prod(values[0]) if len(values) == 1 else 0
 

@@ -25,7 +25,8 @@ from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder
 from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, size_of
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
-_FEW_SECONDS = 5.0  # of all where a hazard names what to try; a longer search that finds nothing is reported
+_FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
+_CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")  # kinds that name a cause
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
@@ -41,12 +42,15 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = _cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_change(result) else _ALL_SECONDS)
+    yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_cause(result) else _ALL_SECONDS)
 
 
-def _names_a_change(result: Result) -> bool:
-    """Return whether a hazard names what to try, other than that one thread writes: an index may be wrong then."""
-    return any(each.hint and each.hint != ONE_WRITER for each in result.violations)
+def _names_a_cause(result: Result) -> bool:
+    """Return whether a hazard names its cause, or what to try.
+
+    That one thread is to write is no cause: an index may be wrong then.
+    """
+    return any(each.kind in _CAUSES or (each.hint and each.hint != ONE_WRITER) for each in result.violations)
 
 
 def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
@@ -78,7 +82,7 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
             sizes = " and at ".join(map(size_of, cells))
             yield f"{REPAIRED} {sizes} with {what}"
             return
-    if (took := time.monotonic() - begin) >= _FEW_SECONDS:
+    if seconds > _FEW_SECONDS and (took := time.monotonic() - begin) >= _FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
         yield f"tried {changes} of the source for {took:.0f} s: none makes it right"
 
