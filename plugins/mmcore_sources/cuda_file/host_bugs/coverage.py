@@ -11,7 +11,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.constraints import Square
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, names_in, parse_expressions
@@ -19,16 +19,18 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 
 _PARTS = {"m": "rows", "n": "columns", "mn": "elements"}
+_LOOPS = ("for_statement", "while_statement", "do_statement")
 _ANY = 1 << 30  # rows or columns of a program whose sizes its user gives
 
 
 def uncovered_product(host: HostCode, launch: HostLaunch, inferred: Inferred) -> Iterator[Bug]:
     """Find a launch with fewer blocks than cover C at the program's sizes, or at any size that its user may give.
 
-    The grid that covers C is the inferred one, unless the user gave it or it was guessed.
+    The grid that covers C is the inferred one, unless the user gave it or it was guessed. Several launches may cover C
+    together, such as those of a loop that moves the pointers.
     """
     kernel, note = host.kernel(launch), next((each for each in inferred.notes if each.what == "grid"), None)
-    if note is None or note.guessed or kernel is None or "gridDim" in text_of(kernel.body):
+    if note is None or note.guessed or kernel is None or "gridDim" in text_of(kernel.body) or _moves(host, launch):
         return
     launched, block = (host.extents(each, launch.scope) for each in launch.geometry[:2])
     sizes = _sizes(host, launch, inferred)
@@ -54,6 +56,18 @@ def uncovered_product(host: HostCode, launch: HostLaunch, inferred: Inferred) ->
         else:
             message = f"the grid is {shape}, and {'×'.join(map(str, needed))} covers C of {sizes['m']}×{sizes['n']}"
         yield Bug("uncovered-product", launch.line, f"{message}. No block computes {parts}")
+
+
+def _moves(host: HostCode, launch: HostLaunch) -> bool:
+    """Return whether a launch is in a loop whose variable changes its arguments."""
+    parts = [part for each in launch.arguments for part in host.resolved(each, launch.scope)]
+    names = {text_of(each) for part in parts for each in walk(part) if each.type == "identifier"}
+    node = launch.arguments[0].parent if launch.arguments else None
+    while node is not None and node.id != launch.scope.id:
+        if node.type in _LOOPS and names & host.changed(node):
+            return True
+        node = node.parent
+    return False
 
 
 def _sizes(host: HostCode, launch: HostLaunch, inferred: Inferred) -> dict[str, int]:

@@ -155,12 +155,20 @@ class HostCode:
             self._values_by_scope[scope.start_byte] = [pair for node in walk(scope) for pair in _set_by(node)]
         return self._values_by_scope[scope.start_byte]
 
+    def changed(self, scope: Node) -> set[str]:
+        """Return the names that a function or a loop changes by ``++`` or ``+=``, or reads from the user."""
+        if scope.start_byte not in self._changed_by_scope:
+            changing = (each for each in walk(scope) if _changes(each))
+            names = {text_of(each) for node in changing for each in walk(node) if each.type == "identifier"}
+            self._changed_by_scope[scope.start_byte] = names
+        return self._changed_by_scope[scope.start_byte]
+
     def _varies(self, node: Node, scope: Node, depth: int) -> bool:
         """Return whether an expression depends on a variable that is set more than once, or read from the user."""
         names = {text_of(each) for each in walk(node) if each.type in ("identifier", "type_identifier")}
         for name in names:
             values = self.definitions(name, scope)
-            if depth == 0 or name in self._changed(scope) or self._settings(name, scope) > 1:
+            if depth == 0 or name in self.changed(scope) or self._settings(name, scope) > 1:
                 return True
             if any(self._varies(each, scope, depth - 1) for each in values if name not in text_of(each)):
                 return True
@@ -174,14 +182,6 @@ class HostCode:
     def _settings(self, name: str, scope: Node) -> int:
         several = [key for key, _ in self.values(scope) if key.partition(".")[0] == name]
         return max((several.count(key) for key in several), default=0)
-
-    def _changed(self, scope: Node) -> set[str]:
-        """Return the names that a function changes by ``++`` or ``+=``, or reads from the user."""
-        if scope.start_byte not in self._changed_by_scope:
-            changing = (each for each in walk(scope) if _changes(each))
-            names = {text_of(each) for node in changing for each in walk(node) if each.type == "identifier"}
-            self._changed_by_scope[scope.start_byte] = names
-        return self._changed_by_scope[scope.start_byte]
 
     def _declared(self, scope: Node, name: str) -> list[Variable]:
         """Return the declarations of a name in a function, or of the file outside its functions."""
