@@ -166,14 +166,14 @@ def test_types_are_those_of_the_pointers(word: str, types: tuple[str, str, str])
     assert (found.dtype, found.accumulator, found.output) == types
 
 
-@cases(__file__, "instructions_show_the_types_of_sums_and_products", "word, before, statement, types")
+@cases(__file__, "instructions_show_the_types_of_sums_and_products", "word, before, statement, types, guessed")
 def test_instructions_show_the_types_of_sums_and_products(
-    word: str, before: str, statement: str, types: tuple[str, str]
+    word: str, before: str, statement: str, types: tuple[str, str], guessed: bool
 ) -> None:
-    found = kernel(
-        before + changed(NAIVE, {"float *": f"{word} *", "float sum = 0;": f"float x = 0; {statement}"}) + SMALL
-    )
+    text = before + changed(NAIVE, {"float *": f"{word} *", "float sum = 0;": f"float x = 0; {statement}"}) + SMALL
+    found = kernel(text)
     assert (found.dtype, found.accumulator) == types
+    assert ("sums in" in guesses(text)) == guessed
 
 
 HOST = """

@@ -11,6 +11,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 _TF32 = re.compile(r"\bprecision::tf32\b|\.tf32\b")
 _NARROW = {"float16": r"(?:__half|half)", "bfloat16": r"(?:__)?nv_bfloat16"}
 _ACCUMULATORS = re.compile(r"\baccumulator\b[^;>]*>")
+_WIDE_MMA = re.compile(r"\b(?:wg)?mma\.[\w.]*\.f32\.(?:f16|bf16)\.(?:f16|bf16)\b")
 _WIDE_SUMS = re.compile(r"\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
 _NARROW_MMA = re.compile(r"\bmma\.[\w.]*\.f16\.f16\.f16\b")
 _INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
@@ -21,22 +22,29 @@ def uses_tf32(source: Program, function: Function) -> bool:
     return _TF32.search(_code(source, function)) is not None
 
 
-def narrow_sums(source: Program, function: Function, dtype: str) -> str:
-    """Return why a kernel keeps its sums in a 16-bit type; empty if nothing shows that, or if wider sums occur, too."""
+def shown_sums(source: Program, function: Function, dtype: str) -> tuple[str, str]:
+    """Return the type in which a kernel of a 16-bit type keeps its sums, and what shows it.
+
+    Both are empty if nothing shows it, or if narrow and wide sums occur.
+    """
     code = _code(source, function)
     if not _INTRINSICS.isdisjoint(words(code.encode())):
-        return "the source adds with __hadd or __hfma"
+        return dtype, "the source adds with __hadd or __hfma"
     kind = _NARROW[dtype]
     if fragments := _ACCUMULATORS.findall(code):  # they decide, whatever else the file has
-        narrow = all(re.search(rf"\b{kind}\b", each) for each in fragments)
-        return "the type of the source's accumulator fragments" if narrow else ""
+        several = ((dtype, kind), ("float32", "float"))
+        shown = [name for name, word in several if all(re.search(rf"\b{word}\b", each) for each in fragments)]
+        return (shown[0], "the type of the source's accumulator fragments") if shown else ("", "")
+    wide, narrow = _WIDE_MMA.search(code), _NARROW_MMA.search(code)
+    if wide and not narrow:
+        return "float32", "the type of the source's mma instructions"
     if _WIDE_SUMS.search(code):
-        return ""
-    if _NARROW_MMA.search(code):
-        return "the type of the source's mma instructions"
+        return "", ""
+    if narrow:
+        return dtype, "the type of the source's mma instructions"
     declared = re.findall(rf"\b{kind} (\w+)(?: ?\[[^;=]*)? ?[=;]", code)
     summed = (name for name in declared if re.search(rf"\b{name}\b(?: ?\[[^;=]*\])? ?\+=", code))
-    return next((f"the type of {name}" for name in summed), "")
+    return next(((dtype, f"the type of {name}") for name in summed), ("", ""))
 
 
 def _code(source: Program, function: Function) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmcore.errors import LacksOption
 from mmcore_cuda.cuda_source.program import Function, Program
-from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
+from mmcore_sources.cuda_file.inference.arithmetic import shown_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
@@ -43,10 +43,11 @@ def element_types(
         notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
     dtype = types_by_name.get("dtype", given.get("dtype"))
     if dtype in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = narrow_sums(source, function, dtype)
-        types_by_name["accumulator"] = dtype if narrow else "float32"
+        shown, why = shown_sums(source, function, dtype)
+        types_by_name["accumulator"] = shown or "float32"
         ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
-        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
-        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
+        why += f"; such sums {ends}" if shown == dtype else ""
+        why = why or "sums of 16-bit products are taken to be that"
+        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not shown))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
