@@ -197,6 +197,13 @@ def test_a_constant_of_the_host_is_a_size(code: str, blocks: str) -> None:
     assert grid(kernel(f"#define HIGH 512\n{text} int main() {{ {code} }}")) == blocks
 
 
+def test_rows_are_beside_the_columns_of_a_matrix_whose_extents_are_a_dim3() -> None:
+    text = product(by_rows("k", "n"), "float *A, float *B, float *C, int n, int k")
+    code = "dim3 t(8, 16), g(of_b.x / t.x, of_a.y / t.y); f<<<g, t>>>(A, B, C, of_b.x, of_a.x);"
+    host = f"void host(const dim3 &of_a, const dim3 &of_b, float *A, float *B, float *C) {{ {code} }}"
+    assert grid(kernel(f"{text} {host}")) == "n // bx, m // by"
+
+
 def test_a_number_that_a_launch_passes_is_no_size() -> None:
     text = product(by_rows("k", "n"), "float *A, float *B, float *C, int m, int n, int k, int splits")
     host = "void h(int m, int n, int k) { int splits = 4; f<<<dim3(n, m, splits), 1>>>(a, b, c, m, n, k, splits); }"

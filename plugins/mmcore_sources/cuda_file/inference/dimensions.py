@@ -44,7 +44,8 @@ def component(scope: Node, name: str, axis: str, line: int) -> Node | None:
 
 
 def _definitions(node: Node, name: str) -> Iterator[Definition]:
-    if node.type == "declaration" and text_of(node).removeprefix("static ").removeprefix("const ").startswith("dim3"):
+    of_type = node.child_by_field_name("type") if node.type == "declaration" else None
+    if of_type is not None and text_of(of_type) == "dim3":
         for child in node.named_children:
             declared = child.child_by_field_name("declarator")
             if child.type == "identifier" and text_of(child) == name:

@@ -28,6 +28,7 @@ from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles, edge
 _MOST_THREADS = 1024
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in "
+_ROWS = {"k": "m", "n": "k"}  # the rows of A and B by their columns
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_TILES = "a thread for each element of the source's shared arrays"
 _OF_WARPS = re.compile(r"\b(?:w?mma|wgmma)(?:\.|::|_sync)")
@@ -163,6 +164,9 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
             owners = (text_of(argument), *(matrix for matrix, pointer in roles.pointers.items() if pointer == name))
             sizes |= {f"{owner}.{member.partition('.')[2]}": [roles.sizes[member]] for owner in owners}
     sizes |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
+    # A matrix whose extents are a dim3 has its rows beside its columns.
+    extents = [(word, several[0]) for word, several in sizes.items() if word.endswith(".x") and not roles.square]
+    sizes = {**{f"{word[:-1]}y": [_ROWS[role]] for word, role in extents if role in _ROWS}, **sizes}
     passed = {*["k"] * (roles.depth > 0), *(role for several in sizes.values() for role in several)}
     for role in "mnk":
         for word in (role, role.upper()):
