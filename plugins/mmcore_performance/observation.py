@@ -35,6 +35,7 @@ from mmcore_performance.cards import Card
 from mmcore_performance.divergence import Divergence
 from mmcore_performance.overlap import Overlaps
 from mmcore_performance.sites import Site, SiteRecorder
+from mmcore_performance.thread_work import ThreadWork
 
 _EDGES = (64, 128, 256)
 _Recorder: TypeAlias = Callable[[Sequence[Block]], SiteRecorder]
@@ -53,6 +54,7 @@ class ObservedLaunch:
         overlaps: the copies that are under way while it multiplies.
         divergence: the instructions that its warps execute with few of their lanes; None if there are none.
         plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
+        work: the multiply-adds of the small product's blocks, and the threads that write its C.
     """
 
     grid: Dim3
@@ -66,6 +68,7 @@ class ObservedLaunch:
     overlaps: Overlaps
     divergence: Divergence | None
     plain_order: Instruction | None
+    work: ThreadWork
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ def observe(
             recorder.overlaps,
             recorder.divergence,
             recorder.plain_order,
+            recorder.work,
         )
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )

@@ -13,7 +13,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import Event
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import (
     PERIODS,
@@ -26,7 +26,7 @@ from mmcore_emulator.profiler.coalescing import (
     shared_wavefronts,
 )
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
-from mmcore_emulator.ptx.instructions import Block
+from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.block_order import plain_order
 from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
@@ -34,6 +34,7 @@ from mmcore_performance.joined_loads import joined_loads
 from mmcore_performance.neighbours import narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
 from mmcore_performance.rates import class_of
+from mmcore_performance.thread_work import BatchWork, ThreadWork
 
 _NOWHERE = np.uint64(2**64 - 1)
 
@@ -86,9 +87,11 @@ class SiteRecorder(Counting):
     Attributes:
         overlaps: the copies that are under way while the launch multiplies.
         plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
+        work: the multiply-adds of the blocks, and the threads that write C.
     """
 
     _copies: OverlapRecorder
+    _work: BatchWork
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         super().__init__(blocks)
@@ -104,6 +107,7 @@ class SiteRecorder(Counting):
         self._lanes = DivergenceRecorder(blocks)
         self._steps = Steps(blocks)
         self.overlaps = Overlaps()
+        self.work = ThreadWork(blocks)
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -146,6 +150,7 @@ class SiteRecorder(Counting):
     def begin(self, batch: Batch) -> SiteRecorder:
         observer = super().begin(batch)
         observer._copies = OverlapRecorder(self._steps, self.overlaps, batch.extent.size)
+        observer._work = self.work.begin(batch)
         return observer
 
     def enter(self, block: Block, mask: Mask | None) -> None:
@@ -154,12 +159,18 @@ class SiteRecorder(Counting):
         warps = extent.warps
         self._lanes.enter(block, extent, threads / -(-threads // WARP))
         self._copies.enter(block, warps)
+        self._work.enter(block, mask)
         for line, classes in self._classes[id(block)].items():
             for name, count in classes.items():
                 self._mix[line][name] += warps * count
 
+    def guarded(self, at: Instruction, mask: Mask | None) -> None:
+        super().guarded(at, mask)
+        self._work.guarded(at, mask)
+
     def access(self, access: Access) -> None:
         super().access(access)
+        self._work.access(access)
         if access.space == "local":
             extent = self._patterns.extent(self._batch, access.mask)
             place = self._place(access)
@@ -172,6 +183,10 @@ class SiteRecorder(Counting):
         super().copy(read, written)
         self._record(read)
         self._record(written)
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        super().bulk_copy(transfer)
+        self._work.bulk_copy(transfer)
 
     def event(self, event: Event) -> None:
         super().event(event)

@@ -185,6 +185,24 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
     C[row * n + col] = sum;
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n), 64>>>(A, B, C, n); }
+//// superfluous blocks: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row % n * n + k] * B[k * n + col % n];
+    if (row < n && col < n) C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16 * 3, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// superfluous blocks: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row % n * n + k] * B[k * n + col % n];
+    if (row < n && col < n) C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
 //// local memory: slow
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {

@@ -48,6 +48,7 @@ CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
 
 UNCOUNTED = ("atomics", "spills", "small copies", "no overlap", "L2 order", "register banks")
 OTHERWISE = ("small product", "index arithmetic")  # without another kernel, and with more registers
+GUARDED = "if (row >= n || col >= n) return;\n    float sum"
 TRANSPOSED_STORES = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -392,6 +393,16 @@ def test_a_constant_number_of_steps_is_not_work_of_several_threads(tmp_path: Pat
     assert ("predicted  none: it takes 512 multiply-adds for an element of C at k = 64 and at k = 128" in text) == (
         size > 64
     )
+
+
+def test_blocks_outside_of_c_that_return_first_are_not_superfluous(tmp_path: Path) -> None:
+    # Their row is taken modulo n, so that they multiply too, unless they return.
+    file = tmp_path / "mm.cu"
+    slow = SOURCES["superfluous blocks: slow"]
+    for source, kinds in ((slow, {"superfluous blocks"}), (slow.replace("float sum", GUARDED), set())):
+        file.write_text(source)
+        found = {each["kind"] for each in json.loads(mmcore("why", str(file), "--json").stdout)["reasons"]}
+        assert found & {"superfluous blocks", "repeated work"} == kinds
 
 
 def test_every_unit_of_a_prediction_has_a_name() -> None:

@@ -1,17 +1,15 @@
-"""Reasons in the arithmetic: doubles in a product of floats, divisions, repeated work, idle tensor cores."""
+"""Reasons in the arithmetic: doubles in a product of floats, divisions, idle tensor cores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mmcore.kernel.problem import dtype_named
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, costs, instructions
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 
-_REPEATED = 1.5  # multiply-adds in relation to those of the product, from which work is done again
 _TENSOR_TYPES = ("float16", "bfloat16", "tf32")
 _REPLACED = 3  # instructions in place of a division: an addition, a comparison, a selection
 _FEWER = 0.9  # the part of the multiply-adds' instructions that tensor cores save
@@ -21,7 +19,6 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     yield from _doubles(observation, launch)
     yield from _divisions(observation, launch)
-    yield from _repeated(observation, launch)
     yield from _without_tensor_cores(observation, launch)
 
 
@@ -70,27 +67,6 @@ def _divisions(observation: Observation, launch: ObservedLaunch) -> Iterable[Rea
                 instructions(divisions, observation.card)
                 - instructions({"other": _REPLACED * count}, observation.card),
             )
-
-
-def _repeated(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
-    """Yield the reason of a launch that multiplies more often than the product asks for."""
-    small, counters = observation.small, total(launch.lines.values())
-    elements, k = small.m * small.n, small.k
-    steps = counters.fmas / elements
-    if observation.steps:
-        steps, k = observation.steps, observation.problem.k
-    if steps < _REPEATED * k or len(observation.launches) > 1:
-        return
-    line = max(launch.lines, key=lambda each: launch.lines[each].fmas)
-    stored = (counters.global_store_bytes + counters.bulk_store_bytes) / dtype_named(small.output).itemsize
-    if stored >= _REPEATED * elements and not observation.steps:
-        sentence = f"each product of elements is computed {steps / k:.3g} times"
-        sentence += ", since several threads compute the same element"
-        advice = "let each thread compute other elements of C"
-    else:
-        sentence = f"an element of C takes {steps:.0f} multiply-adds, and k = {k} asks for {k}"
-        advice = "let the loop along k end at k, and compute each element once"
-    yield Reason("repeated work", sentence, advice, line, 0, factor=k / steps)
 
 
 def _without_tensor_cores(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:

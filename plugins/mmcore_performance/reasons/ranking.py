@@ -17,6 +17,7 @@ from mmcore_performance.reasons import (
     l2_order,
     launches,
     local_memory,
+    repeated,
     reuse,
     shared_memory,
     waits,
@@ -27,7 +28,7 @@ from mmcore_performance.reasons.without import LaunchTime, launch_times
 
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
-_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, divergence, launches, compiled)
+_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, repeated, divergence, launches, compiled)
 _REFINEMENTS = (indices, widths, copies, waits, l2_order)
 
 
