@@ -71,14 +71,14 @@ def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.Monk
     assert re.search(r"^tried \d+ changes of the source for \d+ s: none makes it right\nTEST FAIL$", output, re.M)
 
 
-def test_few_changes_are_tried_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_changes_are_tried_and_none_counted_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
     text = (
         section_of(__file__, "tiled")["text"].replace("__syncthreads();", "", 1).replace("= sum", "= sum + sum * sum")
     )
     output = run(text).stdout
     assert "; try __syncthreads() " in output
-    assert "tried 0 changes of the source for 0 s" in output
+    assert "tried" not in output
 
 
 def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:
