@@ -147,6 +147,14 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert Examination.from_json(found.to_json()) == found
 
 
+@pytest.mark.parametrize("constraints", [(), (Multiple(("m", "n"), 16),)])
+def test_a_size_has_the_remainders_that_its_reason_names(tmp_path: Path, constraints: tuple[Any, ...]) -> None:
+    sizes = examination(twin(tmp_path, "condition", constraints=constraints)).sizes
+    reasons = {row["why"]: bool(row["m"] % 16 or row["n"] % 16) for row in sizes if "tiles" in row["why"]}
+    remainders = {"tiles with remainders": True} if not constraints else {"other whole tiles": False}
+    assert reasons == {"whole tiles": False, **remainders}
+
+
 def test_a_size_too_large_for_the_sanitizer_is_verified_or_at_least_named(tmp_path: Path) -> None:
     """A square kernel shows what it does from n = 301 on at no smaller size."""
     found = examination(twin(tmp_path, "condition", "n > 300", constraints=[Square()]))

@@ -173,8 +173,8 @@ class CodeSizes:
             "whole tiles", ((rows * down, columns * along, k) for k in depths for down, along in whole)
         )
         offsets = [(rows // 2 + 1, columns // 4 + 1, 3), (rows // 2, columns // 4 or 1, 8), (8, 16, 0), (0, 0, 0)]
-        yield from self._first(
-            "tiles with remainders, where these are allowed",
+        edges = self._first(
+            "tiles with remainders",
             (
                 (down * rows + more[0], along * columns + more[1], k + more[2])
                 for more in offsets
@@ -182,6 +182,9 @@ class CodeSizes:
                 for k in (32, 64, 128)
             ),
         )
+        for size in edges:
+            whole_tiles = not (size.problem.m % rows or size.problem.n % columns)
+            yield replace(size, why="other whole tiles") if whole_tiles else size
         few = [_FEW, 8, 16, 64, rows, columns]
         yield from self._first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, _FEW)))
         yield from self._first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, _FEW)))
