@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from mmcore_emulator.executor.fixed_branches import FixedBranches
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.unrolled_code import UnrolledCode
 from mmcore_emulator.ptx.instructions import EXIT, Block
@@ -33,7 +34,8 @@ class Coverage:
 
     Attributes:
         lines: for each line, whether an instruction of it was executed, in any copy of its code.
-        branches: for each conditional branch, by its place and its number there, both directions.
+        branches: for each conditional branch, by its place and its number there, both directions; without branches
+            that go one way at every size.
         work: the work of the launches.
     """
 
@@ -45,7 +47,7 @@ class Coverage:
         """Add what a launch has executed."""
         self.work += launch.work
         blocks = launch.translation.blocks
-        code = UnrolledCode(blocks, launch.entered)
+        code, fixed = UnrolledCode(blocks, launch.entered), FixedBranches(blocks)
         executed = launch.entered | code.copies()
         numbers: Counter[Place] = Counter()
         for index, block in enumerate(blocks):
@@ -55,17 +57,21 @@ class Coverage:
             if end is None or end.guard is None or block.taken is None:
                 continue
             place = end.source, end.line
-            both = self.branches.setdefault((place, numbers[place]), (Direction(), Direction()))
+            number = numbers[place]
+            numbers[place] += 1
             targets = block.following, block.taken
             loops = [_loop(blocks, index, target) for target in targets]
+            ways = [(index, target) in launch.branched for target in targets]
+            if sum(ways) == 1 and fixed.excludes(index, loops[ways.index(False)]):
+                continue
+            both = self.branches.setdefault((place, number), (Direction(), Direction()))
             turned = not all(each.taken for each in both) and any(
                 first is not None and code.has_several_turns(first, index) for first in loops
             )
-            for direction, target, first in zip(both, targets, loops, strict=True):
-                direction.taken |= turned or (index, target) in launch.branched
+            for direction, target, first, taken in zip(both, targets, loops, ways, strict=True):
+                direction.taken |= turned or taken
                 direction.back |= first is not None
                 direction.leads_to |= set() if target == EXIT else _places(blocks[target])
-            numbers[place] += 1
 
     def update(self, other: Coverage) -> None:
         """Add what other launches have executed."""
