@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import sqrt
+from math import exp, hypot, log, sqrt
 from typing import TypeAlias
 
 from mmcore_performance.costs import together
@@ -18,6 +18,8 @@ WAITS = "latency"
 """The unit of waits."""
 IN_TURN = "in_turn"
 """The waits of whole blocks, which have the weights of waits."""
+Interval: TypeAlias = tuple[float, float, float]
+"""A predicted value, and the ends of the interval around it."""
 Work: TypeAlias = Mapping[str, Mapping[str, float]]
 """Seconds of a launch by unit and kind, at nominal rates."""
 
@@ -93,6 +95,16 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
     low, high = fitted.spread
     limiter, busiest = _largest(units), _largest(busy)
     return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+
+
+def times_as_fast(a: Interval, b: Interval) -> Interval:
+    """Return how many times as fast B is predicted to be as A, with the interval around that ratio.
+
+    The errors of their times, which are in seconds, are taken to be independent.
+    """
+    ratio = a[0] / b[0]
+    slower, faster = (hypot(log(a[end] / a[0]), log(b[3 - end] / b[0])) for end in (1, 2))
+    return ratio, ratio * exp(-slower), ratio * exp(faster)
 
 
 def launch_seconds(work: Work, blocks: int, fitted: Parameters) -> float:

@@ -19,7 +19,7 @@ from mmcore_performance.counted import ConstantSteps
 from mmcore_performance.exchange import with_exchange
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
-from mmcore_performance.prediction import predict
+from mmcore_performance.prediction import Interval, predict
 from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
@@ -48,6 +48,11 @@ class PredictedTime:
     low: float
     high: float
     limiter: str
+
+    @property
+    def interval(self) -> Interval:
+        """The time, and the ends of its interval."""
+        return self.seconds, self.low, self.high
 
 
 @dataclass(frozen=True)

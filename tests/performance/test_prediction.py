@@ -21,7 +21,7 @@ from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_performance.cards import cards
 from mmcore_performance.evidence import Evidence, LaunchEvidence, Traffic
 from mmcore_performance.gathering import evidence_of
-from mmcore_performance.prediction import Prediction, launch_seconds, parameters, predict, queued
+from mmcore_performance.prediction import Prediction, launch_seconds, parameters, predict, queued, times_as_fast
 from tests.kernel_sources import kernel_sources
 
 LINE = Line("tiled.cu", 1)
@@ -139,6 +139,17 @@ def test_times_of_kernels_left_out_of_the_fit_are_near_the_measured_ones(rows: l
 
 def test_an_interval_holds_about_eight_of_ten_times_of_other_kernels(rows: list[Row]) -> None:
     assert errors(halves(rows)[1]).covered == pytest.approx(COVERED, abs=0.1)
+
+
+def test_an_interval_holds_about_eight_of_ten_ratios_of_other_kernels(rows: list[Row]) -> None:
+    assert errors(halves(rows)[1]).ratios_covered == pytest.approx(COVERED, abs=0.1)
+
+
+def test_a_ratio_is_as_unsure_as_both_of_its_times() -> None:
+    sure, unsure = (3.0, 3.0, 3.0), (2.0, 1.0, 8.0)
+    assert times_as_fast(sure, unsure) == pytest.approx((1.5, 0.375, 3.0))
+    assert times_as_fast(unsure, sure) == pytest.approx((2 / 3, 1 / 3, 8 / 3))
+    assert times_as_fast((1.0, 0.5, 2.0), (1.0, 0.5, 2.0))[2] == pytest.approx(2**2**0.5)
 
 
 def test_neighbouring_rungs_are_mostly_in_their_order() -> None:

@@ -94,7 +94,9 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert sorted(name for name, *_ in rows[-3:]) == sorted(names)
     answer = result.stdout.splitlines()[-1]
     assert answer.startswith("B has fewer barriers (-87.5 %), ")
-    assert re.search(r"; on H200 B is predicted \d\.\d\d times as (fast|slow) at 48×48×48(, which .*)?$", answer)
+    assert re.search(
+        r"; on H200 B is predicted \d\.\d\d times as (fast|slow) \(\S+ to \S+\) at 48×48×48(, which .*)?$", answer
+    )
     assert re.search(r"^predicted, 48×48×48 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
     table = [line for line in result.stdout.splitlines()[3:-1] if not line.startswith(("gone: ", "new: "))]
     assert max(map(len, table)) <= 100
@@ -124,10 +126,11 @@ def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Compa
 def test_the_sentence_says_how_many_times_as_fast_each_product_is_predicted() -> None:
     pairs = [(why(seconds=a, m=m), why(seconds=b, m=m)) for m, a, b in ((8, 3e-3, 2e-3), (16, 1e-3, 1e-3), (4, 1, 2))]
     found = Explained(*pairs[0], others=tuple(pairs[1:]))
-    answer = "2.00 times as slow at 4×8×8, 1.50 times as fast at 8×8×8, as fast at 16×8×8"
+    slow, fast = "2.00 times as slow (0.8 to 5.3) at 4×8×8", "1.50 times as fast (0.6 to 4.0) at 8×8×8"
+    answer = f"{slow}, {fast}, as fast (0.4 to 2.7 times) at 16×8×8"
     assert found.sentence() == f"on H200 B is predicted {answer}"
     same = why(seconds=1e-3)
-    assert Explained(same, same).sentence() == "on H200 B is predicted as fast at 8×8×8"
+    assert Explained(same, same).sentence() == "on H200 B is predicted as fast (0.4 to 2.7 times) at 8×8×8"
     assert Explained(same, same, new=("waits",)).sentence().endswith(", which its new reasons may outweigh")
     assert [each["problem"] for each in found.to_json()["sizes"]] == ["4×8×8", "8×8×8", "16×8×8"]
 
@@ -136,10 +139,12 @@ def test_reasons_that_a_prediction_does_not_count_are_named_and_may_turn_it() ->
     waits = Reason("no overlap", "", "", Line("b.cu", 7), gain=0.5, uncounted=True)
     found = Explained(why(seconds=3e-3), why(waits, seconds=2e-3))
     assert found.uncounted() == ["without B's no overlap in line 7 (about 50 %)"]
-    assert found.sentence().endswith("1.50 times as fast at 8×8×8, which reasons beyond the prediction may outweigh")
+    assert found.sentence().endswith(
+        "1.50 times as fast (0.6 to 4.0) at 8×8×8, which reasons beyond the prediction may outweigh"
+    )
     counted = Explained(why(waits, seconds=3e-3), why(replace(waits, uncounted=False), seconds=2e-3))
     assert counted.uncounted() == ["without A's no overlap in line 7 (about 50 %)"]
-    assert counted.sentence().endswith("1.50 times as fast at 8×8×8")
+    assert counted.sentence().endswith("1.50 times as fast (0.6 to 4.0) at 8×8×8")
 
 
 @pytest.mark.usefixtures("files")
@@ -155,7 +160,7 @@ def test_a_large_product_is_verified_at_a_small_size_and_predicted_at_its_own() 
     assert re.search(r"^problem +.* = 133×133×133, float32$", result.stdout, re.MULTILINE)
     said = r"^counts +of 133×133×133 on the emulator, for which 2053×2053×2053 is too much work$"
     assert re.search(said, result.stdout, re.MULTILINE)
-    assert re.search(r"B is predicted \d\.\d\d times as (fast|slow) at 2053×2053×2053", result.stdout)
+    assert re.search(r"B is predicted \d\.\d\d times as (fast|slow) \(\S+ to \S+\) at 2053×2053×2053", result.stdout)
 
 
 MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)

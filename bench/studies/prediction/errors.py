@@ -6,12 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from bench.studies.prediction.fit import fitted_half
 from bench.studies.prediction.rows import Row
+from mmcore_performance.prediction import times_as_fast
 
 _RUNG = re.compile(r"ladder\.(\w+)\.(\d\d)_")
 _LEAST_GROUP = 8  # kernels of one type and size, whose order is compared
@@ -26,6 +27,7 @@ class Errors:
         median: median relative error of the predicted times.
         within_two: fraction of predicted times within a factor of two.
         covered: fraction of measured times within the predicted interval.
+        ratios_covered: the same of the ratios of two kernels' times of one card, type and size.
         rank: Spearman's correlation of the predicted with the measured times.
         group_ranks: the same within the kernels of each card, type and size, in ascending order.
     """
@@ -35,6 +37,7 @@ class Errors:
     median: float
     within_two: float
     covered: float
+    ratios_covered: float
     rank: float
     group_ranks: tuple[float, ...]
 
@@ -53,11 +56,18 @@ def errors(rows: Sequence[Row]) -> Errors:
         float(np.median(abs(ratio - 1))),
         float(np.mean(np.maximum(ratio, 1 / ratio) <= 2)),
         float(np.mean((low <= measured) & (measured <= high))),
+        float(np.mean([_is_covered(rows[a], rows[b]) for at in groups.values() for a, b in combinations(at, 2)])),
         rank_correlation(measured, predicted),
         tuple(
             sorted(rank_correlation(measured[at], predicted[at]) for at in groups.values() if len(at) >= _LEAST_GROUP)
         ),
     )
+
+
+def _is_covered(a: Row, b: Row) -> bool:
+    """Return whether the measured ratio of two times is within the predicted interval."""
+    _, low, high = times_as_fast(a["predicted"], b["predicted"])
+    return bool(low <= a["seconds"] / b["seconds"] <= high)
 
 
 def rank_correlation(first: Iterable[float], second: Iterable[float]) -> float:

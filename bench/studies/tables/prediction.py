@@ -17,7 +17,7 @@ def halves_errors(*documents: Any) -> Iterator[list[str]]:
     for document in documents:
         for title, rows in zip(("fitted to", "left out"), halves(document["rows"]), strict=True):
             found = errors(rows)
-            fractions = (found.median, found.within_two, found.covered)
+            fractions = (found.median, found.within_two, found.covered, found.ratios_covered)
             groups = (statistics.median(found.group_ranks), found.group_ranks[0])
             yield [
                 rows[0]["card"],

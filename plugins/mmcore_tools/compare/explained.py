@@ -12,6 +12,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import size_text
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_performance.cards import Card
+from mmcore_performance.prediction import Interval, times_as_fast
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
@@ -53,13 +54,14 @@ class Explained:
         return {size_text(a.problem): (a.predicted, b.predicted) for a, b in pairs if a.predicted and b.predicted}
 
     def sentence(self) -> str:
-        """Return how many times as fast as A each product is predicted to be by B; "" without times.
+        """Return how many times as fast as A each product is predicted to be by B, with intervals; "" without times.
 
         A small difference is less than the waits that a prediction may miss, and which the new reasons name. Reasons
         that a prediction does not count may also turn the answer.
         """
-        ratios = {size: a.seconds / b.seconds for size, (a, b) in self.times.items()}
-        speeds = [f"{_times_as_fast(ratio)} at {size}" for size, ratio in ratios.items()]
+        intervals = {size: times_as_fast(a.interval, b.interval) for size, (a, b) in self.times.items()}
+        speeds = [f"{_in_words(interval)} at {size}" for size, interval in intervals.items()]
+        ratios = {size: ratio for size, (ratio, _, _) in intervals.items()}
         unsure = self.new and all(abs(ratio - 1) < _UNSURE for ratio in ratios.values())
         turned = {size: ratio * self._beyond(self.b) / self._beyond(self.a) for size, ratio in ratios.items()}
         doubt = ", which its new reasons may outweigh" if unsure else ""
@@ -113,11 +115,14 @@ def _whys(cells: Sequence[Cell], card: Card) -> tuple[Why, Why]:
     return a, b
 
 
-def _times_as_fast(ratio: float) -> str:
-    """Return a ratio of speeds in words."""
+def _in_words(interval: Interval) -> str:
+    """Return a ratio of speeds and the ends of its interval in words."""
+    ratio, low, high = interval
     if abs(ratio - 1) < _EQUAL:
-        return "as fast"
-    return f"{ratio:.2f} times as fast" if ratio > 1 else f"{1 / ratio:.2f} times as slow"
+        return f"as fast ({low:.1f} to {high:.1f} times)"
+    if ratio > 1:
+        return f"{ratio:.2f} times as fast ({low:.1f} to {high:.1f})"
+    return f"{1 / ratio:.2f} times as slow ({1 / high:.1f} to {1 / low:.1f})"
 
 
 def _short(reason: Reason) -> str:
