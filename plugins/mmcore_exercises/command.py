@@ -97,8 +97,7 @@ def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[s
     if failed is not None:
         failure = {
             "criterion": failed.criterion,
-            "message": failed.message,
-            "source": source_line(failed.message, file),
+            "faults": [{"message": each, "source": source_line(each, file)} for each in failed.faults],
             "command": shlex.join(_more(checked, file, failed)),
         }
     return {
@@ -134,9 +133,11 @@ def _report(document: dict[str, Any]) -> Iterator[Any]:
     yield fields((each["criterion"], f"{each['points']:g} of {each['most']:g}") for each in document["criteria"])
     failure = document["first_failure"]
     if failure:
-        yield f"\n{failure['message']}"
-        if failure["source"]:
-            yield f"    {failure['source']}"
+        yield ""
+        for fault in failure["faults"]:
+            yield fault["message"]
+            if fault["source"]:
+                yield f"    {fault['source']}"
         yield f"more about it:\n  {failure['command']}"
     elif document["next"]:
         yield f"\nnext:\n  mmcore exercise start {document['next']}"

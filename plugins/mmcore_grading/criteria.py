@@ -24,6 +24,7 @@ _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands
 _COMMANDS = re.compile(r"\n  mmcore .*")  # commands that would run; a teacher changes the task instead
+_NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
@@ -83,6 +84,11 @@ class Outcome:
     most: float
     message: str = ""
     hidden: str = ""
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """The faults of the message, each with the indented lines below it."""
+        return _NEXT_FAULT.split(self.message) if self.message else []
 
 
 Document: TypeAlias = Mapping[str, Any]

@@ -39,10 +39,9 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
         f'<p class="verdict {"good" if right else "bad"}">{_points(grade.points)} of {_points(task.points)} points</p>'
     )
     body.append(facts([("file", submission.file), *((each.criterion, _reason(each)) for each in grade.outcomes)]))
-    messages = [f"{each.criterion}: {each.message}" for each in grade.outcomes if each.message]
-    distinct = dict.fromkeys(each.message for each in grade.outcomes if each.message)
-    if len(distinct) == 1:  # one reason, such as a compiler's message, for everything
-        messages = [*distinct]
+    messages = [f"{each.criterion}: {fault}" for each in grade.outcomes for fault in each.faults]
+    if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
+        messages = [fault for each in grade.outcomes for fault in each.faults]
     if messages:
         body.append("<h2>What is missing</h2>")
         view = View("", None, "", messages=messages, file=submission.file, text=submission.text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,16 @@ def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypa
     assert "compiles     0 of 1" in shown.stdout
     assert 'error: expected a ";"' in shown.stdout
     assert "more about it:\n  mmcore run thread.cu --args" in shown.stdout
+
+
+def test_each_fault_is_shown_with_its_own_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mmcore("exercise", "start", "barrier")
+    lines = Path("barrier.cu").read_text().splitlines()
+    shown = mmcore("exercise", "check", "barrier").stdout.splitlines()
+    faults = {int(found[1]): after for line, after in pairwise(shown) if (found := re.search(r"cu:(\d+): ", line))}
+    assert {12, 13, 16} <= faults.keys()
+    assert faults == {number: f"    {lines[number - 1].strip()}" for number in faults}
 
 
 @pytest.mark.parametrize(

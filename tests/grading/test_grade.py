@@ -198,6 +198,17 @@ def test_each_criterion_of_a_students_page_has_its_reason() -> None:
     assert student_page(TWO, Grade("a", "a.cu", criteria), Submission("a")).count("0 of 0: ") == len(CRITERIA)
 
 
+def test_each_fault_is_below_its_line_of_the_source() -> None:
+    races = Outcome("no-hazards", 0, 3, "shared-race at a.cu:1: first\nshared-race at a.cu:3: third\nno line")
+    submission = Submission("a", (("a.cu", b"one\ntwo\nthree\n"),))
+    page = student_page(TWO, Grade("a", "a.cu", (Outcome("compiles", 1, 1), races)), submission)
+    page = page.partition("What is missing")[2]
+    places = [page.index(word) for word in ("one</", "a.cu:1: first", "two</", "three</", "a.cu:3: third")]
+    assert places == sorted(places)
+    compiler = Outcome("compiles", 0, 1, "a.cu does not compile:\na.cu(1): error: x\n  one\n  ^\na.cu(3): error: y")
+    assert [*map(len, map(str.splitlines, compiler.faults))] == [4, 1]
+
+
 def test_code_that_all_were_given_makes_no_submissions_similar(tmp_path: Path) -> None:
     pytest.importorskip("copydetect")
     line = "sum += a[threadIdx.y][i] * b[i][threadIdx.x];"
