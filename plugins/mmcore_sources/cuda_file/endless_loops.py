@@ -1,4 +1,4 @@
-"""Loops of a kernel that never end, since nothing in their condition changes."""
+"""Loops of a kernel that never end, since nothing in their condition changes, or not towards their end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from mmcore_sources.cuda_file.repairs.edits import device_functions
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _LEAVE = ("break_statement", "return_statement", "goto_statement", "gnu_asm_expression")
 _UNKNOWN = ("call_expression", "subscript_expression", "pointer_expression", "template_function")
+_NUMBER = re.compile(r"\d+\.?\d*[uUlLfF]*")
+_STAYS, _GROWS, _SHRINKS, _OTHER = "stays", "grows", "shrinks", "other"
 _CONSTANTS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -33,7 +35,8 @@ def endless_loop(text: str, entry: str, lines: Iterable[int]) -> str:
 def _endless(loop: Node, function: Node) -> str:
     """Return why a loop never ends, as a clause; "" if it may end."""
     condition = loop.child_by_field_name("condition")
-    inside = [*walk(loop)]
+    first = loop.child_by_field_name("initializer")
+    inside = [node for each in loop.children if first is None or each.id != first.id for node in walk(each)]
     if any(node.type in _LEAVE for node in inside):
         return ""
     place = f"the loop in line {loop.start_point.row + 1} never ends"
@@ -41,30 +44,63 @@ def _endless(loop: Node, function: Node) -> str:
         return f"{place}: it has no condition and no break"
     parts = [*walk(condition)]
     names = [name for name in dict.fromkeys(identifiers(condition)) if name not in _CONSTANTS]
-    if any(node.type in _UNKNOWN for node in parts) or {*names} & {*_changed(inside, function)}:
+    if any(node.type in _UNKNOWN for node in parts):
         return ""
     if not names:
         return f"{place}: its condition is always {text_of(condition).strip('()')}" if "true" in _types(parts) else ""
+    changes = [change for change in _changes(inside, function) if change[0] in names and change[1] != _STAYS]
     own = [name for name in names if _is_local(name, function)]
-    return f"{place}, since {own[0]} does not change in it" if own else ""
+    if own and not changes:
+        return f"{place}, since {own[0]} does not change in it"
+    name, until = _until(condition)
+    if name in own and changes and all(change == (name, until) for change in changes):
+        return f"{place}, since {name} only {until} in it"
+    return ""
+
+
+def _until(condition: Node) -> tuple[str, str]:
+    """Return the variable left of a comparison, and the change that keeps it true; empty for another condition."""
+    parts = [node for node in condition.named_children if node.type == "binary_expression"]
+    comparison = condition if condition.type == "binary_expression" else parts[0] if len(parts) == 1 else None
+    if comparison is None or comparison.children[0].type != "identifier":
+        return "", ""
+    return text_of(comparison.children[0]), {"<": _SHRINKS, ">": _GROWS}.get(text_of(comparison.children[1])[0], "")
 
 
 def _types(nodes: Iterable[Node]) -> set[str]:
     return {node.type for node in nodes}
 
 
-def _changed(inside: Iterable[Node], function: Node) -> Iterator[str]:
-    """Yield the variables that may change in a loop: assigned or passed there, or through a lambda or an address."""
+def _changes(inside: Iterable[Node], function: Node) -> Iterator[tuple[str, str]]:
+    """Yield the variables that may change in a loop, and how.
+
+    They are assigned or passed there, or change through a lambda or an address.
+    """
     for node in inside:
         if node.type in ("assignment_expression", "update_expression"):
-            yield from identifiers(node.children[0] if node.type == "assignment_expression" else node)[:1]
+            changed = node.children[0] if node.type == "assignment_expression" else node
+            yield from ((name, _change(node)) for name in identifiers(changed)[:1])
         elif node.type in ("argument_list", "ERROR"):
-            yield from (text_of(each) for each in node.named_children if each.type == "identifier")
+            yield from ((text_of(each), _OTHER) for each in node.named_children if each.type == "identifier")
     for node in walk(function):
         if node.type in ("lambda_expression", "reference_declarator"):
-            yield from identifiers(node if node.type == "lambda_expression" or node.parent is None else node.parent)
+            whole = node if node.type == "lambda_expression" or node.parent is None else node.parent
+            yield from ((name, _OTHER) for name in identifiers(whole))
         elif node.type == "pointer_expression" and text_of(node).startswith("&"):
-            yield from identifiers(node)
+            yield from ((name, _OTHER) for name in identifiers(node))
+
+
+def _change(node: Node) -> str:
+    """Return how a variable changes by an assignment or an update."""
+    if node.type == "update_expression":
+        return _GROWS if "++" in text_of(node) else _SHRINKS
+    left, sign, right = map(text_of, node.children)
+    if not _NUMBER.fullmatch(right):
+        return _STAYS if sign == "=" and left == right else _OTHER
+    number = float(right.rstrip("uUlLfF"))
+    if sign in ("+=", "-="):
+        return _STAYS if number == 0 else _GROWS if sign == "+=" else _SHRINKS
+    return _STAYS if sign in ("*=", "/=") and number == 1 else _OTHER
 
 
 def _is_local(name: str, function: Node) -> bool:
