@@ -13,6 +13,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, SIZES, Argument, Scalar
 from mmcore.kernel.constraints import Square
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_sources.cuda_file.host_bugs.find import translated_bugs
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
@@ -23,9 +24,12 @@ from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, k
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
 from mmcore_sources.python_file.extraction import FunctionInFile
+from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
+from mmcore_sources.python_file.launch_bugs import launch_bugs
 from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.values import ValueReader
 
 # Sizes as parameters of a sketch, under names whose roles are clear.
@@ -115,8 +119,9 @@ def _declared(
     passed: tuple[str, ...] = ()
     for launch in found[:1]:
         sizes, passed = _sizes(program, launch, names, roles)
-        text = HostWriter(program).launch(replace(launch, sizes=sizes), passed)
-        lines[launch.line] = f"{lines.get(launch.line, '')} {text}"
+        host = {launch.line: HostWriter(program).launch(replace(launch, sizes=sizes), passed)}
+        for line, statement in (*fills(program, launch).items(), *host.items()):
+            lines[line] = f"{lines.get(line, '')} {statement}"
     path = program.placed(function.lineno)
     taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *_PARAMETERS]}
     text = "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
@@ -124,6 +129,9 @@ def _declared(
     if by_columns and "column_major" not in given:
         taken["column_major"] = by_columns
     inferred = infer(path, text, taken)
+    inferred = replace(
+        inferred, bugs=launch_bugs(program, found, translated_bugs(text, inferred), loops="gridDim" in text)
+    )
     square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
     inferred = _with_build(program, function, inferred, arrays, roles, found, square=square or len(constants) == 1)
     return _with_constants(inferred, constants)
@@ -175,7 +183,8 @@ def _with_build(
     build = NumbaBuild(kernel, parameters, of_matrices, arrays.contiguous, fastmath)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
-    launch = ArrayLaunch(rule.grid, rule.shared_bytes, rule.cooperative, parameters=parameters, axes=of_matrices)
+    up = rounded_up(program, found[0]) if found else ""
+    launch = ArrayLaunch(rule.grid, rule.shared_bytes, rounded_up=up, parameters=parameters, axes=of_matrices)
     sizes = {role for role in roles.values() if role in SIZES}
     of_shapes = any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(function))
     square |= bool(sizes) and not of_shapes and not {"m", "n", "k"} <= sizes

@@ -29,13 +29,19 @@ def syntax_tree(function: FunctionInFile) -> ast.FunctionDef:
 def changed_functions(function: FunctionInFile, changes: Iterable[Change]) -> Iterator[tuple[FunctionInFile, str]]:
     """Yield changed functions, each with the change in words and the lines that it changes."""
     for change in changes:
-        text = _changed_text(function.text, change.nodes)
-        first, new = change.nodes[0]
-        lines = sorted({_place(node)[0] for node, _ in change.nodes})
-        numbers = " and ".join(str(line - function.lines_before) for line in lines)
-        what = change.what or f"{new} instead of {ast.unparse(first)}"
-        shown = "".join(f"\n{_INDENT}{text.split(chr(10))[line - 1].strip()}" for line in lines)
-        yield replace(function, text=text), f"{what} in line{'s' * (len(lines) > 1)} {numbers}:{shown}"
+        text, what = described(function.text, change, function.lines_before)
+        yield replace(function, text=text), what
+
+
+def described(text: str, change: Change, lines_before: int) -> tuple[str, str]:
+    """Return a changed text, and the change in words with the lines that it changes, counted from a cell's first."""
+    changed = _changed_text(text, change.nodes)
+    first, new = change.nodes[0]
+    lines = sorted({_place(node)[0] for node, _ in change.nodes})
+    numbers = " and ".join(str(line - lines_before) for line in lines)
+    what = change.what or f"{new} instead of {ast.unparse(first)}"
+    shown = "".join(f"\n{_INDENT}{changed.split(chr(10))[line - 1].strip()}" for line in lines)
+    return changed, f"{what} in line{'s' * (len(lines) > 1)} {numbers}:{shown}"
 
 
 def _place(node: ast.AST) -> tuple[int, int]:

@@ -12,14 +12,18 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.host_bugs.find import translated_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
+from mmcore_sources.python_file.launch_bugs import launch_bugs
 from mmcore_sources.python_file.literals import Literal, LiteralReader
 from mmcore_sources.python_file.passed_arguments import passed_otherwise
 from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
@@ -122,9 +126,10 @@ def _declared(
     lines = {line: _OF_ITSELF.sub("", text) for line, text in unit.literal.lines().items()}
     lines |= _placeholders(program, unit, lines)
     path, text = program.placed(unit.first_line), _text(lines)
-    own = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)][:1]
+    launched = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)]
+    own = launched[:1]
     writer = HostWriter(program)
-    host: dict[int, str] = writer.fills() if own else {}
+    host: dict[int, str] = fills(program, own[0]) if own else {}
     for launch in own:
         host[launch.line] = f"{host.get(launch.line, '')} {writer.launch(launch)}"
     combined = dict(lines)
@@ -142,8 +147,13 @@ def _declared(
         changed = enumerate(inferred.attributes["text"].splitlines(), 1)
         text = _text({line: each.removesuffix(f" {host[line]}") if line in host else each for line, each in changed})
     attributes = {**inferred.attributes, "text": program.shifted(text, unit.first_line), "source": path}
+    if own:
+        attributes["launch"] = replace(attributes["launch"], rounded_up=rounded_up(program, own[0]))
     warnings = (*inferred.warnings, *passed_otherwise(program, unit.literal.text, unit.language, function, own))
-    return replace(inferred, attributes=attributes, warnings=warnings)
+    bugs = launch_bugs(
+        program, launched, translated_bugs(_text(combined), inferred), loops="gridDim" in unit.literal.text
+    )
+    return replace(inferred, attributes=attributes, warnings=warnings, bugs=bugs)
 
 
 def _text(lines: Mapping[int, str]) -> str:

@@ -21,8 +21,7 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
 }
 _INTEGER = re.compile(r"u?int(?:c|p|8|16|32|64)?|int_|float(?:16|32|64)|index|Int32|c_int|str")
 _OF_ARRAY = ("data_ptr", "contiguous", "item", "astype", "get", "ravel", "flatten", "cuda", "reshape", "view")
-_WRAPPED = ("In", "Out", "InOut", "asarray", "to_device", "to_gpu", "ascontiguousarray", "int")
-_FILLS = ("zeros", "zeros_like", "fill", "full", "rand", "randn", "random")
+_WRAPPED = ("In", "InOut", "asarray", "to_device", "to_gpu", "ascontiguousarray", "int")
 
 
 class Unknown(ValueError):
@@ -77,16 +76,6 @@ class HostWriter:
         call = f"{launch.name}<<<{', '.join(geometry)}>>>({', '.join([*passed, *further])});"
         return f"void launch_in_line_{launch.line}() {{ {' '.join(filter(None, statements))} {call} }}"
 
-    def fills(self) -> dict[int, str]:
-        """Return calls that fill arrays with values, as host functions by line."""
-        found: dict[int, str] = {}
-        for each in self.program.assignments:
-            value = each.value
-            name = self.program.full_name(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
-            if name in _FILLS and each.name.isidentifier():
-                found[each.line] = f"void fill_in_line_{each.line}() {{ {name}({each.name}); }}"
-        return found
-
     def number(self, node: ast.expr, scope: Scope, line: int) -> str:
         """Return the C++ text of a number. Raises :class:`Unknown`."""
         match node:
@@ -136,6 +125,8 @@ class HostWriter:
             return self.number(owner, scope, line)
         if word == "int" and len(call.args) == 1:
             return f"(int)({self.number(call.args[0], scope, line)})"
+        if word == "Out" and call.args:  # what the array held is not copied
+            return f"out_{self.number(call.args[0], scope, line)}"
         if (_INTEGER.fullmatch(word) or word in _WRAPPED) and call.args:
             return self.number(call.args[0], scope, line)
         if call.args and not call.keywords and word.isidentifier():

@@ -152,6 +152,18 @@ class PythonProgram:
             named.setdefault(each.name, []).append(each)
         return named
 
+    @functools.cached_property
+    def varying(self) -> frozenset[str]:
+        """The names that have several values: of loops, of ``+=``, and those assigned repeatedly in one scope."""
+        targets = (
+            node.target for node, _ in self.scoped if isinstance(node, ast.For | ast.AugAssign | ast.comprehension)
+        )
+        names = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+        repeated = (
+            name for name, several in self.named.items() if len({each.scope for each in several}) < len(several)
+        )
+        return frozenset(names.union(repeated))
+
     def value_of(self, name: str, scope: Scope, line: int) -> Assignment | None:
         """Return the last assignment of a name that a line sees."""
         return next(iter([*_visible(self.named.get(name, ()), scope, line)][::-1]), None)

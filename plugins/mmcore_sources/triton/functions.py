@@ -19,7 +19,10 @@ from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.host_text import PythonLaunch
+from mmcore_sources.python_file.launch_bugs import launch_bugs
 from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.values import MULTIPROCESSORS, ValueReader
 from mmcore_sources.triton.build import TritonBuild, with_block
 from mmcore_sources.triton.configs import OPTIONS, ConfigReader, of_heuristics
@@ -111,6 +114,7 @@ def _declared(
         meant |= _host_roles(passed, roles)
         grid = GridWriter(program, launch.scope, launch.line, constants, meant).text(launch.grid)
     parse_expressions(grid, "the grid")
+    host = launch and PythonLaunch(launch.name, launch.line, launch.scope, launch.grid, None, ())
     types, type_note = _types(program, function, launch, roles, given)
     path, cell = program.placed(function.lineno), program.cell(function.lineno)
     before = program.lines_before(function.lineno)
@@ -123,7 +127,7 @@ def _declared(
         "arguments": tuple(each for each in arguments if not isinstance(each, int)),
         "configs": with_block(configs),
         "build": TritonBuild(FunctionInFile(path, program.text, function.name, before), arguments),
-        "launch": LaunchText(grid),
+        "launch": LaunchText(grid, rounded_up=rounded_up(program, host) if host else ""),
         "constraints": (Square(),) if sizes == {"n"} else (),
         "min_compute_capability": (8, 0),
         **types,
@@ -138,7 +142,8 @@ def _declared(
         Note("config", block, fixed, "--config"),
         Note("grid", grid, where, "--grid"),
     ]
-    return Inferred({**attributes, **overrides}, tuple(notes))
+    bugs = launch_bugs(program, [host] if host else [])
+    return Inferred({**attributes, **overrides}, tuple(notes), bugs=bugs)
 
 
 def _is_constant(parameter: ast.arg) -> bool:

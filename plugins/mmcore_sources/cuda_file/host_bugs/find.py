@@ -63,6 +63,20 @@ def host_bugs(
     return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
 
 
+def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
+    """Return the bugs of the launches in host code that was translated to C++, by line.
+
+    Those whose messages contain an expression of the host are left out.
+    """
+    host = HostCode(text)
+    entry = inferred.attributes["entry"].partition("<")[0]
+    found = {*launches.exchanged_sizes(host)}
+    for launch in (each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])):
+        found |= {*uncovered_product(host, launch, inferred)}
+        found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
+    return found
+
+
 def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:
     """Return the bugs of the host code in a file's text from which no kernel can be inferred."""
     host = HostCode(text)

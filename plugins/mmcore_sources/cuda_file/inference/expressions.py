@@ -142,12 +142,16 @@ def python_text(node: ast.expr) -> str:
 
 @dataclass(frozen=True)
 class LaunchText:
-    """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values."""
+    """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values.
+
+    ``rounded_up`` is the change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
+    """
 
     grid: str
     shared_bytes: str = "0"
     cooperative: bool = False
     cluster: tuple[int, ...] | None = None
+    rounded_up: str = ""
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]

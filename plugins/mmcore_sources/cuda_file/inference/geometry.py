@@ -97,7 +97,8 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
     divided = any(isinstance(part, ast.Div | ast.FloorDiv) for each in second for part in ast.walk(each))
     if 1 < math.prod(numbers) <= _MOST_THREADS and (blocks > _MOST_THREADS or (not blocks and divided)):
         names = " and ".join(text_of(each) for each in launch.geometry[:2])
-        what = f"{launch.place} exchanges grid and block: <<<grid, block>>> takes the grid first"
+        first_grid = f"the grid comes first, and a block has at most {_MOST_THREADS:,} threads"
+        what = f"{launch.place} exchanges grid and block: {first_grid}"
         shape = "x".join(map(str, numbers))
         raise LacksOption(f"{what}, but {names} are {_few(first)} and {_few(second)}", f"--block {shape}")
 

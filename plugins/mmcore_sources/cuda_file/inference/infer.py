@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
@@ -30,6 +31,7 @@ class Inferred:
         unusual: the unusual readings of the source.
         warnings: signs of a mistake in the host code, a sentence each.
         factors: alpha and beta, as the source's constants may mean.
+        bugs: the bugs of host code that is not CUDA C++.
     """
 
     attributes: Mapping[str, Any]
@@ -37,6 +39,7 @@ class Inferred:
     unusual: tuple[Unusual, ...] = ()
     warnings: tuple[str, ...] = ()
     factors: Mapping[str, float] = field(default_factory=dict)
+    bugs: tuple[Violation, ...] = ()
 
 
 def infer(

@@ -32,7 +32,7 @@ _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
 REPAIRED = "hint: the product is right at"
 """The beginning of a hint with a repair."""
-_ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)")
+_ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)|floor\((\w+) / (\w+)\)")
 
 
 def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
@@ -110,12 +110,13 @@ def is_changeable(kernel: Kernel) -> bool:
 
 def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words."""
+    rounded = _rounded_up(kernel)
+    yield from [] if rounded is None else [rounded]
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
         return
     text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], sizes_of(kernel)
-    if (rounded := _rounded_up(kernel)) is not None:
-        yield rounded
+    if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, sizes):
             yield replace(larger, text=edit.text), f"{what}, and {_in_line(edit)}"
@@ -126,10 +127,11 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
 def _rounded_up(kernel: Kernel) -> tuple[Kernel, str] | None:
     """Return a kernel whose grid rounds up, and the change in words; None if its grid does not round down."""
     rule = kernel.launch
-    if not isinstance(rule, LaunchText) or "//" not in rule.grid:
+    if not isinstance(rule, LaunchText) or not _ROUNDED_DOWN.search(rule.grid):
         return None
-    up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1 / \2)", rule.grid))
-    return replace(kernel, launch=up), f"the grid {up.grid} instead of {rule.grid}, which rounds down"
+    up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1\3 / \2\4)", rule.grid))
+    what = "" if _ROUNDED_DOWN.search(up.grid) or "//" in up.grid else rule.rounded_up
+    return replace(kernel, launch=up), what or f"the grid {up.grid} instead of {rule.grid}, which rounds down"
 
 
 def _in_line(edit: Edit) -> str:

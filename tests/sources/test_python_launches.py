@@ -1,0 +1,62 @@
+"""Mistakes in the launches of Python programs: grids that leave a part of C out, and arrays that nothing fills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore_sources.cuda_file.files import file_kernel, inferred_of
+from tests.command_line import mmcore as command
+from tests.sources.test_python_file import notebook, written
+from tests.tables import cases, section_of
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+PROGRAMS = section_of(__file__, "programs")
+
+
+@cases(__file__, "bugs", "program, launch, expected")
+def test_a_bug_of_a_launch_is_found_with_its_line(program: str, launch: str, expected: tuple[str, ...]) -> None:
+    bugs = file_kernel({"file": written(PROGRAMS[program].replace("{}", launch.removeprefix("\n")))}, {}).bugs
+    found = [f"{bug.kind} {bug.line}: {bug.message}" for bug in bugs]
+    assert len(found) == len(expected), found
+    assert all(each.startswith(begin) for each, begin in zip(found, expected, strict=True)), found
+
+
+def test_a_bug_in_a_notebook_is_at_the_line_of_its_cell() -> None:
+    before, after = PROGRAMS["cupy"].split("m, n, k = 96")
+    path = notebook(
+        (before, f"m, n, k = 96{after.replace('{}', 'multiply((n // 16, 6), (16, 16), (a, b, c, m, n, k))')}")
+    )
+    (bug,) = file_kernel({"file": Path(path).absolute()}, {}).bugs
+    assert (bug.source, bug.line) == ("my.ipynb[cell 2]", 4)
+
+
+def test_a_grid_that_rounds_up_is_tried() -> None:
+    launch = "blocks = (n // 16, (m + 15) // 16)\nmultiply(blocks, (16, 16), (a, b, c, m, n, k))"
+    result = command("run", written(PROGRAMS["cupy"].replace("{}", launch)), "--device", "emulator", "--seed", "1")
+    assert result.exit_code == 1
+    assert "\nwarning: rounded-down-grid at my.py:15: " in result.stdout
+    hint = result.stdout.split("\nhint: the product is right at ")[1]
+    change = "(n + 15) // 16 instead of n // 16 in line 15:\n    blocks = ((n + 15) // 16, (m + 15) // 16)"
+    assert f" with {change}\n" in hint
+
+
+@cases(__file__, "fills", "statement, array, evidence")
+def test_an_array_that_the_program_fills_may_be_added_to(statement: str, array: str, evidence: str) -> None:
+    program = PROGRAMS["numba"].replace("C[row, col] = total", "C[row, col] += total")
+    launch = f"{statement}\nmultiply[(63, 63), (16, 16)](A, B, {array})"
+    (unusual,) = inferred_of({"file": written(program.replace("{}", launch))}).unusual
+    assert unusual.evidence == evidence
+    assert bool(unusual.lacks) == (not evidence)
+
+
+def test_what_an_array_of_pycuda_held_is_not_copied_with_out() -> None:
+    for word, filled in (("InOut", True), ("Out", False)):
+        launch = (
+            f"multiply(driver.In(a), driver.In(b), driver.{word}(c), numpy.int32(n), block=(16, 16, 1), grid=(7, 7))"
+        )
+        program = PROGRAMS["pycuda"].replace("c[row * n + col] =", "c[row * n + col] +=").replace("{}", launch)
+        (unusual,) = inferred_of({"file": Path(written(program)).absolute()}).unusual
+        assert bool(unusual.evidence) == filled
