@@ -27,6 +27,7 @@ _MOST_OF_SIZE = 2e9  # the work of a check at the size that the user names, wher
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
+_BY_VALUE = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
 
@@ -42,7 +43,7 @@ def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
         return Findings("")
     nameless = None if _has_name(result, kernel) else kernel
     found, tried = _looked(result, kernel, nameless, extent)
-    return found if extent == "hazards" else replace(found, proof=_proof(result, kernel, nameless, tried))
+    return found if extent == "hazards" else _with_proof(found, result, kernel, nameless, tried)
 
 
 def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> tuple[Findings, Sequence[Tried]]:
@@ -62,10 +63,13 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
     return _combined(hazards, examination, result, sized=extent == "size"), examination.tried
 
 
-def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Sequence[Tried]) -> str:
-    """Return the outcome of a proof at a small size; "" if it would take longer than the run, or cannot be made.
+def _with_proof(
+    found: Findings, result: Result, kernel: Kernel, nameless: Kernel | None, tried: Sequence[Tried]
+) -> Findings:
+    """Return findings with the outcome of a proof at a small size, unless it takes longer than the run.
 
-    Of a wrong kernel, only a wrong sum is reported, as a proof at another size says nothing about its fault.
+    Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only a
+    wrong sum is reported, as a proof at another size says nothing about its fault.
     """
     right = result.verified and all(each.is_right for each in tried)
     cells = [each.cell for each in tried if right or each.mismatch]
@@ -75,15 +79,20 @@ def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Seque
     most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else _MOST_PROVED
     small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
     if result.cell.force or not small:
-        return ""
+        return found
     cell = max(small, key=lambda cell: min(cell.m, cell.n, cell.k))
     try:
         proof = proved(replace(cell, config=cell.config or result.config), nameless)
     except MmcoreError:
-        return ""
+        return found
+    if not right and proof.outcome != WRONG:
+        return found
     reasons = [*map(str, proof.reasons[:1]), *proof.sentences]
     text = "\n".join([f"{proof.outcome} at {cell.m}×{cell.n}×{cell.k} on the emulator", *reasons])
-    return text if right or proof.outcome == WRONG else ""
+    warnings = [
+        f"{each}, so that the product of other values may be wrong" for each in proof.reasons if each.kind in _BY_VALUE
+    ]
+    return replace(found, proof=text, warnings=(*found.warnings, *warnings))
 
 
 def _has_name(result: Result, kernel: Kernel) -> bool:
