@@ -173,6 +173,20 @@ def test_run_reports_a_proof_that_takes_less_time_than_its_products(
     assert re.fullmatch(proof, json.loads(mmcore("run", str(path), *options).stdout)["proof"])
 
 
+def test_a_branch_by_a_value_of_a_matrix_is_a_warning_of_a_right_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RIGHT.replace(STORE, f"if (A[0] == 1 && B[0] == 1) sum = k;\n    {STORE}"))
+    run = ("run", str(path), "--device", "emulator", "--size", "40", "--seed", "1", "--quiet")
+    result = mmcore(*run)
+    assert result.exit_code == 0
+    by_value = (
+        r"branch at own.cu:\d+: branches by a value of a matrix, so that the product of other values may be wrong"
+    )
+    assert re.search(rf"^warning: {by_value}\n", result.stdout)
+    path.write_text(RIGHT)
+    assert mmcore(*run).stdout == "TEST PASS\n"
+
+
 @pytest.mark.parametrize("factor", ["1.1f", "1.1", "(float)(__half)1.1f"])
 def test_a_factor_may_be_rounded_to_the_type_in_which_a_kernel_has_it(tmp_path: Path, factor: str) -> None:
     changes = (STORE, f"C[row * n + column] = {factor} * sum;"), ('extern "C"', '#include <cuda_fp16.h>\nextern "C"')
