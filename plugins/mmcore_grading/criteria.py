@@ -211,9 +211,15 @@ def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[
 
 def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
     wrong_sizes = (each for each in document["sizes"] if not each["right"])
-    wrong = (f"it is wrong at {size_text(each)} ({each['why']})" for each in wrong_sizes)
+    wrong = (_wrong_size(size_text(each), each["why"], answer.faults) for each in wrong_sizes)
     missed = [f"not tried at other sizes: {document['not_tried']}"] if document["not_tried"] else []
     return [fault for fault in answer.faults if not _is_hazard(fault)] or [*islice(wrong, 1)] or missed
+
+
+def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:
+    """Return the sentence about a size that is not right, where no product is wrong."""
+    hazards = (fault.partition(": ")[0] for fault in faults if f": at {size}, " in fault)
+    return next((f"a hazard at {size}: {hazard}" for hazard in hazards), f"it is wrong at {size} ({why})")
 
 
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:

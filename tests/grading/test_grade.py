@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
 from mmcore_grading.command import _words
@@ -281,6 +282,21 @@ def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: f
     right = {"verified": True, "sizes": [], "not_tried": limit}
     (found,) = outcomes(task, {name: Answer(0, right) for name in ("compile", "run", "run 8x8x8")}, {})
     assert (found.points, found.message) == (points, limit and f"not tried at other sizes: {limit}")
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [(32, "a hazard at 32×32×32: shared-race at a.cu:3"), (8, "it is wrong at 32×32×32 (whole tiles)")],
+)
+def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, message: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    race = Violation("shared-race", f"at {at}×{at}×{at}, thread (0, 0) writes", source="a.cu", line=3)
+    size = {"m": 32, "n": 32, "k": 32, "why": "whole tiles", "right": False}
+    document = {"verified": False, "verification": None, "violations": [race.to_json()]}
+    document |= {"sizes": [size], "not_tried": ""}
+    right = Answer(0, {"verified": True})
+    (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
+    assert (found.points, found.message) == (0, message)
 
 
 def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
