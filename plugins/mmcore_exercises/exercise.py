@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
-from mmcore_grading.criteria import Outcome, outcomes
+from mmcore_grading.criteria import Outcome, commands, outcomes
 from mmcore_grading.runs import examined
 from mmcore_grading.submissions import file_submission
 from mmcore_grading.task import Task, read_task
@@ -53,7 +53,9 @@ class Exercise:
             raise InvalidProblem(f"{file} cannot be read: {error.strerror}") from None
         compared = [file_submission("solution", self.folder / "solution.cu")] if self.task.asks("counts") else []
         with ThreadPoolExecutor(2) as pool:
-            run, *solved = pool.map(lambda each: examined(self.task, each), [submission, *compared])
+            run, *solved = pool.map(
+                lambda each: examined(self.task, each, commands(self.task, each)), [submission, *compared]
+            )
         if run.ended:
             raise InvalidProblem(f"{file}: {run.ended}")
         return outcomes(self.task, run.answers, solved[0].answers if solved else {})

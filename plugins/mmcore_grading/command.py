@@ -36,9 +36,9 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     """Grade a class's submissions by the rubric of a task.
 
     TASK is a TOML file. SUBMISSIONS is a folder with a file, or a folder with one, for each student. REPORT gets
-    index.html, grades.csv, grades.json, a page for each student, and Gradescope's results. A submission runs again only
-    if its files, the sizes, the options or the limits have changed. Exit status: 0 = all are graded, 2 = could not
-    grade.
+    index.html, grades.csv, grades.json, a page for each student, and Gradescope's results. What was run on a
+    submission runs again only if its files, the sizes, the options or the limits have changed. Exit status: 0 = all are
+    graded, 2 = could not grade.
     """
     loaded_registry()
     read, several = read_task(task), submissions(folder)

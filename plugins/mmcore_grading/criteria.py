@@ -18,6 +18,9 @@ from mmcore_grading.task import Criterion, Task
 NOT_GRADED = "not graded: "
 """The beginning of the reason why a submission has no grade yet."""
 
+COULD_NOT_RUN = 2
+"""The exit status of a command that could not run."""
+
 _UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
 _WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of violations that are no hazards
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
@@ -28,6 +31,9 @@ _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lin
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
+
+Commands: TypeAlias = Mapping[str, Sequence[str]]
+"""The words of commands, by name."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Answer:
 Answers: TypeAlias = Mapping[str, Answer]
 """The answers of :func:`commands`, by name; the time limit may have left some out."""
 
-_NONE = Answer(2, None, "Error: the limits of a submission were reached before this")
+_NONE = Answer(COULD_NOT_RUN, None, "Error: the limits of a submission were reached before this")
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and th
 _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  # the last has the reference's answers
 
 
-def commands(task: Task, submission: Submission) -> Mapping[str, Sequence[str]]:
+def commands(task: Task, submission: Submission) -> Commands:
     """Return the commands whose answers the rubric needs, by name; the first compiles the file.
 
     Of several kernels, the one that the task names for the student is graded, else the one that is named as in the

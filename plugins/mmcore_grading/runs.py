@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from mmcore.files import read_bytes
 from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
-from mmcore_grading.criteria import NOT_GRADED, Answer, Answers, commands
+from mmcore_grading.criteria import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
@@ -59,47 +59,76 @@ class Run:
 class Runs:
     """The runs of a class in a folder, a file each.
 
-    A submission does not run again while its files, its commands, its limits and mmcore are the same.
+    A command does not run again while its words, the submission's files, the limits and mmcore are the same.
     """
 
     def __init__(self, folder: Path, task: Task) -> None:
         self._folder, self._task = folder, task
 
     def stored(self, submission: Submission) -> Run | None:
-        """Return the stored run of a submission; None if there is none of its files, commands and limits."""
+        """Return the stored run of a submission; None if there is none, or if it lacks an answer."""
+        run, asked = self._read(submission)
+        return None if run is None or self._missing(submission, run, asked) else run
+
+    def run(self, submission: Submission) -> Run:
+        """Run the commands of a submission that lack an answer, and store the answers if they are complete."""
+        before, asked = self._read(submission)
+        missing = self._missing(submission, before, asked)
+        done = Run({}, submission.refused) if submission.refused else examined(self._task, submission, missing)
+        wanted = self._wanted(submission)
+        if before is not None:
+            kept = {name: each for name, each in before.answers.items() if name in wanted.keys() - missing}
+            confined = before.confined and done.confined
+            done = replace(done, answers={**kept, **done.answers}, confined=confined)
+        if done.is_complete:
+            values = {**asdict(done), "commands": wanted, "digest": self._digest(submission)}
+            replace_file(self._path(submission), json.dumps(values).encode())
+        return done
+
+    def _read(self, submission: Submission) -> tuple[Run | None, Commands]:
+        """Return the stored run of a submission's files, with its commands; None if there is none."""
         try:
             values = json.loads(read_bytes(self._path(submission)))
             answers = {name: Answer(**each) for name, each in values["answers"].items()}
-            run = Run(answers, values["ended"], values["confined"])
-            return run if values["digest"] == self._digest(submission) else None
+            if values["digest"] == self._digest(submission):
+                return Run(answers, values["ended"], values["confined"]), dict(values["commands"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
+            pass
+        return None, {}
 
-    def run(self, submission: Submission) -> Run:
-        """Run a submission, and store its answers if they are complete."""
-        done = Run({}, submission.refused) if submission.refused else examined(self._task, submission)
-        if done.is_complete:
-            values = {**asdict(done), "digest": self._digest(submission)}
-            replace_file(self._path(submission), json.dumps(values).encode())
-        return done
+    def _missing(self, submission: Submission, run: Run | None, asked: Commands) -> Commands:
+        """Return the commands of the task without an answer, after the one that compiles the file.
+
+        A file that does not compile, or has reached a limit, gets no further ones.
+        """
+        wanted = self._wanted(submission)
+        missing = {name: words for name, words in wanted.items() if asked.get(name) != words}
+        if run is None or not missing:
+            return wanted if run is None else {}
+        if run.ended:
+            return {} if all(wanted.get(name) == words for name, words in asked.items()) else wanted
+        first = next(iter(wanted))
+        compiled = first in missing or run.answers[first].status != COULD_NOT_RUN
+        return {first: wanted[first], **missing} if compiled else {}
+
+    def _wanted(self, submission: Submission) -> Commands:
+        return {} if submission.refused else commands(self._task, submission)
 
     def _path(self, submission: Submission) -> Path:
         return self._folder / f"{submission.student}.json"
 
     def _digest(self, submission: Submission) -> str:
-        asked = {} if submission.refused else commands(self._task, submission)
-        return submission.digest(mmcore.__version__, json.dumps([asked, asdict(self._task.limits)]))
+        return submission.digest(mmcore.__version__, json.dumps(asdict(self._task.limits)))
 
 
-def examined(task: Task, submission: Submission) -> Run:
-    """Run the rubric's commands on a submission, alone in a folder and under the task's limits."""
+def examined(task: Task, submission: Submission, asked: Commands) -> Run:
+    """Run commands on a submission, alone in a folder and under the task's limits."""
     with tempfile.TemporaryDirectory(prefix="mmcore-grade-", ignore_cleanup_errors=True) as folder:
         workspace = Path(folder).resolve()
         for name, content in submission.files:
             path = workspace / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        asked = commands(task, submission)
         request = {
             "workspace": str(workspace),
             "commands": [*asked.values()],

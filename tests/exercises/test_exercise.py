@@ -137,7 +137,7 @@ def test_a_request_that_cannot_run_is_refused_in_a_sentence(words: tuple[str, ..
 def test_a_file_that_reaches_a_limit_could_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mmcore_exercises import exercise
 
-    monkeypatch.setattr(exercise, "examined", lambda task, submission: Run({}, "it used too much"))
+    monkeypatch.setattr(exercise, "examined", lambda task, submission, asked: Run({}, "it used too much"))
     (tmp_path / "guard.cu").write_text("int x;")
     answer = mmcore("exercise", "check", "guard", str(tmp_path / "guard.cu"))
     assert answer.exit_code == 2

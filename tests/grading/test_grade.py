@@ -6,17 +6,21 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
+from mmcore_grading import runs
 from mmcore_grading.command import _words
-from mmcore_grading.criteria import Answer, Outcome, outcomes
+from mmcore_grading.criteria import COULD_NOT_RUN, Answer, Commands, Outcome, commands, outcomes
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.runs import Run
 from mmcore_grading.similarity import Pair, groups, similar
 from mmcore_grading.submissions import Submission, submissions
 from mmcore_grading.tables import csv_table
@@ -190,6 +194,37 @@ def test_a_changed_rubric_grades_what_is_stored(tmp_path: Path) -> None:
     }
 
 
+def test_a_new_criterion_runs_its_command_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [Submission(name, (("a.cu", b""),)) for name in ("right", "broken", "endless")]
+    asked: list[tuple[str, ...]] = []
+
+    def examined(task: Task, submission: Submission, commands: Commands) -> Run:
+        asked.append((submission.student, *commands))
+        name, answer = submission.student, Answer(0, {})
+        if name == "broken":
+            return Run({"compile": Answer(COULD_NOT_RUN, None)})
+        answered = [*commands][:2] if name == "endless" else commands
+        return Run(dict.fromkeys(answered, answer), "it took too long" if name == "endless" else "")
+
+    monkeypatch.setattr(runs, "examined", examined)
+    first = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 1),))
+    proved = replace(first, rubric=(*first.rubric, Criterion("proved", 2)))
+    larger = replace(proved, shown=(Sizes(9, 9, 9),))
+    usual = ("compile", "run 8x8x8", "run")
+    for task, expected in (
+        (first, [(each.student, *usual) for each in several]),
+        (first, []),
+        (proved, [("right", "compile", "prove")]),
+        (larger, [("right", "compile", "run 9x9x9"), ("endless", "compile", "run 9x9x9", "run", "prove")]),
+        (proved, [("right", "compile", "run 8x8x8"), ("endless", *usual, "prove")]),
+    ):
+        asked.clear()
+        stored = runs.Runs(tmp_path, task)
+        found = [stored.stored(each) or stored.run(each) for each in several]
+        assert asked == expected
+        assert {*found[0].answers} == {*commands(task, several[0])}
+
+
 def test_each_criterion_of_a_students_page_has_its_reason() -> None:
     broken = Outcome("compiles", 0, 1, 'a.cu does not compile:\na.cu(5): error: expected a ";"\n      ^')
     page = student_page(TWO, Grade("a", "a.cu", (broken, Outcome("hidden-sizes", 2, 2))), Submission("a"))
@@ -292,8 +327,8 @@ def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, messag
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
     race = Violation("shared-race", f"at {at}×{at}×{at}, thread (0, 0) writes", source="a.cu", line=3)
     size = {"m": 32, "n": 32, "k": 32, "why": "whole tiles", "right": False}
-    document = {"verified": False, "verification": None, "violations": [race.to_json()]}
-    document |= {"sizes": [size], "not_tried": ""}
+    document: dict[str, Any] = {"verified": False, "verification": None, "not_tried": ""}
+    document |= {"violations": [race.to_json()], "sizes": [size]}
     right = Answer(0, {"verified": True})
     (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
     assert (found.points, found.message) == (0, message)
