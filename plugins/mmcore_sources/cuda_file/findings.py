@@ -31,9 +31,17 @@ def findings(result: Result, extent: str) -> Findings | None:
             violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
-    fixes = any(isinstance(each, FixedSizes) for each in file.kernel.constraints)
-    not_tried = "the source fixes them" if fixes and extent == "all" else ""
+    fixed = next((each for each in file.kernel.constraints if isinstance(each, FixedSizes)), None)
+    not_tried = _fixed(fixed, result) if fixed is not None and extent == "all" else ""
     return Findings("", tuple(violations), tuple(warnings), not_tried=not_tried)
+
+
+def _fixed(fixed: FixedSizes, result: Result) -> str:
+    """Return why other sizes were not tried, with the option for the source's own sizes."""
+    own = fixed.m, fixed.n, fixed.k
+    cell = result.cell
+    smaller = (cell.m, cell.n, cell.k) != own
+    return f"the source fixes {'×'.join(map(str, own))}, see {fixed.option}" if smaller else "the source fixes them"
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:

@@ -1,12 +1,13 @@
-"""Sizes that a source fixes by macros and constants; a source can also be compiled for smaller ones."""
+"""Sizes that a source fixes by macros and constants, and the smaller ones that it is compiled for, too."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import math
-import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
@@ -27,15 +28,15 @@ from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
-_CONSTANT = r"(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
-_DEFINED = rf"^([ \t]*(?:#[ \t]*define[ \t]+{{0}}[ \t]+\(?|{_CONSTANT}))(\d+)(?= *\)? *(?:[;,]|/[/*]|$))"
+_STEP = 128  # that most tiles divide, which leaves their remainders as they are
 
 
 @dataclass(frozen=True)
 class FixedSizes:
     """A constraint: the source is written for one m, n and k.
 
-    With a ``rule``, it can also be compiled for sizes divided by a power of two, whose blocks are fewer in proportion.
+    With a ``rule``, it can also be compiled for smaller sizes: these shortened by whole tiles, which keeps their
+    remainders, or divided by a power of two. The blocks of the grid are fewer in proportion.
     """
 
     m: int
@@ -47,12 +48,17 @@ class FixedSizes:
     def description(self) -> str:
         return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
 
+    @property
+    def option(self) -> str:
+        """The option that asks for the source's own sizes."""
+        return f"--size {self.m}" if self.m == self.n == self.k else f"--size {self.m}x{self.n}x{self.k}"
+
     def note(self, names: Iterable[str]) -> Note:
         """Return the note on sizes that constants of these names fix."""
         shown, why = f"{self.m}×{self.n}×{self.k}", f"the source fixes {', '.join(names)}"
         if self.rule is None:
             return Note("sizes", shown, why, "")
-        return Note("sizes", f"{shown}, or 1/2, 1/4, … of these", f"{why}; it is compiled for the product's", "--size")
+        return Note("sizes", f"{shown} or smaller", f"{why}; redefined for a smaller product", self.option)
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         sizes = problem.m, problem.n, problem.k
@@ -71,30 +77,57 @@ class FixedSizes:
 
     def _smaller(self, problem: Problem, config: Config) -> list[tuple[int, int, int]]:
         """Return the smaller sizes, in descending order."""
-        found: list[tuple[int, int, int]] = []
-        factor, several = 2, (self.m, self.n, self.k)
-        while self.rule and not any(size % factor for size in several) and min(several) // factor >= _LEAST:
-            sizes = tuple(size // factor for size in several)
-            if not self._divides(problem, config, sizes, factor):
-                break
-            found.append((sizes[0], sizes[1], sizes[2]))
+        own = self.m, self.n, self.k
+        found: dict[tuple[int, int, int], None] = {}
+        factor = 2
+        while self.rule and max(own) // factor >= _LEAST:
+            step = math.lcm(_STEP, *config.block)
+            several = [_shortened(own, factor, step), _divided(own, factor)]
+            several = [each for each in several if each != own and _are_large(each, own)]
+            fitting = (each for each in several if self._has_as_many_blocks(problem, config, each, step))
+            found |= dict.fromkeys(itertools.islice(fitting, 1))
             factor *= 2
-        return found
+        return list(found)
 
-    def _divides(self, problem: Problem, config: Config, sizes: tuple[int, ...], factor: int) -> bool:
-        """Return whether each part of the grid that depends on a size is divided by the factor, too."""
+    def _has_as_many_blocks(self, problem: Problem, config: Config, sizes: tuple[int, int, int], step: int) -> bool:
+        """Return whether the blocks of each axis of the grid are fewer in proportion to the sizes."""
         assert self.rule is not None
-        values = launch_values(problem, config)
-        whole = {**values, "m": self.m, "n": self.n, "k": self.k}
-        small = {**values, **dict(zip("mnk", sizes, strict=True))}
+        values, own = launch_values(problem, config), dict(zip("mnk", (self.m, self.n, self.k), strict=True))
+        small = dict(zip("mnk", sizes, strict=True))
+
+        def blocks(part: ast.expr, sizes: Mapping[str, int]) -> Any:
+            return evaluate(part, {**values, **sizes})
+
         try:
             for part in parse_expressions(self.rule.grid, "the grid"):
-                blocks, fewer = evaluate(part, whole), evaluate(part, small)
-                if fewer != blocks and fewer * factor != blocks:
+                roles = sorted(names_in(part) & own.keys())
+                whole, fewer = blocks(part, own), blocks(part, small)
+                of_own, of_small = (math.prod(each[role] for role in roles) for each in (own, small))
+                if fewer == whole or fewer * of_own == whole * of_small:
+                    continue
+                steps = {(own[role] - small[role]) / step for role in roles}
+                of_step = whole - blocks(part, {role: own[role] - step for role in own})
+                if len(roles) != 1 or steps != {(whole - fewer) / of_step if of_step else 0}:
                     return False
         except InvalidKernel:
             return False
         return True
+
+
+def _divided(sizes: tuple[int, int, int], factor: int) -> tuple[int, int, int]:
+    """Return sizes divided by a factor; the same if one of them is no multiple of it."""
+    m, n, k = sizes
+    return sizes if any(size % factor for size in sizes) else (m // factor, n // factor, k // factor)
+
+
+def _shortened(sizes: tuple[int, int, int], factor: int, step: int) -> tuple[int, int, int]:
+    """Return sizes with a fraction of their whole steps, and with the same remainders."""
+    m, n, k = (size % step + size // (step * factor) * step for size in sizes)
+    return m, n, k
+
+
+def _are_large(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
+    return all(size >= _LEAST or size == whole for size, whole in zip(sizes, own, strict=True))
 
 
 @dataclass(frozen=True)
@@ -186,16 +219,3 @@ def _limit_of_rows(body: Body, c: str, stride: str, known: Container[str]) -> st
         if rows <= stored and text_of(right) in known:
             return text_of(right)
     return ""
-
-
-def with_free_sizes(text: str, roles: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:
-    """Return a source whose sizes are macros, and their definitions; None unless its lines define each as a number."""
-    defines = {}
-    for name, role in roles.items():
-        definitions = list(re.finditer(_DEFINED.format(re.escape(name)), text, re.MULTILINE))
-        if len(definitions) != 1:
-            return None
-        (begin, end), macro = definitions[0].span(2), f"MMCORE_{name.upper()}"
-        text = f"{text[:begin]}{macro}{text[end:]}"
-        defines[macro] = f"{{{role}}}"
-    return text, defines

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
@@ -32,6 +32,7 @@ _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
 }
 _DEEPEST = 40
+_NO_LINE = -1  # before the first
 
 
 @dataclass(frozen=True)
@@ -275,14 +276,14 @@ class Reader:
             raise Unreadable(name)
         for node in reversed(self._assignments()):
             if text_of(node.children[0]) == name:
-                return self._typed(node.children[2], depth + 1)
+                return self._as_set(name, node, node.children[2], depth)
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
         for node in reversed(list(walk(self.scope)) if self.scope is not None else []):
             before = not self.line or node.start_point.row < self.line
             if before and node.type == "declaration" and name in (values := dict(initializers(node))):
-                return self._typed(values[name], depth + 1)
+                return self._as_set(name, node, values[name], depth)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
         if (argument := self._passed(name)) is not None:
@@ -292,6 +293,12 @@ class Reader:
             one = value.type in _LISTS and len(value.named_children) == 1
             return reader._typed(value.named_children[0] if one else value, depth + 1)
         raise Unreadable(name)
+
+    def _as_set(self, name: str, node: Node, value: Node, depth: int) -> tuple[ast.expr, bool]:
+        """Return a value that a node sets a name to; the name in it has its former value, as in ``n = n ? n : 1``."""
+        row = node.start_point.row
+        line = row + 1 if name not in identifiers(value) else row or _NO_LINE
+        return replace(self, line=line)._typed(value, depth + 1)
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")

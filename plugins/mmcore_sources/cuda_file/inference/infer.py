@@ -11,7 +11,8 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
-from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, with_free_sizes
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.free_sizes import with_free_sizes
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.product import Product, product_of
@@ -93,7 +94,7 @@ def _fixed_sizes(
     if fixing is None:
         return constraints, [], shortened
     sizes = product.roles.sizes
-    free = with_free_sizes(kernel.text, sizes) if sizes and not sizes.keys() & kernel.parameters.keys() else None
+    free = with_free_sizes(kernel, sizes) if sizes and not sizes.keys() & kernel.parameters.keys() else None
     scaled = replace(fixing, rule=launch.text if free else None)
     constraints = tuple(scaled if each is fixing else each for each in constraints)
     changed = {"text": free[0], "defines": free[1]} if free else shortened

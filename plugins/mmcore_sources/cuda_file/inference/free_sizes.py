@@ -1,0 +1,72 @@
+"""Sources that fix their sizes by macros and constants, rewritten so that they can be compiled for others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Set
+
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.expressions import names_in
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.shared_tiles import shared_arrays
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+
+_MACRO = r"[ \t]*#[ \t]*define[ \t]+{0}[ \t]+"
+_CONSTANT = r"[ \t]*(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
+_DEFINED = rf"^(?:{_MACRO}(.*?)[ \t]*(?=//|/\*|$)|{_CONSTANT}([^;,]+?) *(?=[;,]))"
+
+
+def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:
+    """Return the kernel's source with macros for its sizes, and their definitions.
+
+    ``roles`` are the roles of the constants that are sizes. None unless one line defines each of them, by a number or
+    by constants that the kernel uses in no other way than as the edges of tiles.
+    """
+    text, defines, parts = kernel.text, {}, set[str]()
+    for name, role in roles.items():
+        definitions = list(re.finditer(_DEFINED.format(re.escape(name)), text, re.MULTILINE))
+        if len(definitions) != 1:
+            return None
+        group = definitions[0].lastindex or 1
+        value, (begin, end) = definitions[0][group], definitions[0].span(group)
+        parts |= {*re.findall(r"[A-Za-z_]\w*", value)}
+        macro = f"MMCORE_{name.upper()}"
+        text = f"{text[:begin]}{_resized(value, macro)}{text[end:]}"
+        defines[macro] = f"{{{role}}}"
+    behind = _behind(kernel, parts, set())
+    used = _behind(kernel, kernel.body.names, {*roles})
+    return None if (behind - roles.keys()) & (used - _edges(kernel)) else (text, defines)
+
+
+def _resized(value: str, macro: str) -> str:
+    """Return an expression of the same type with the value of a macro."""
+    return re.sub(r"\d+", macro, value) if re.fullmatch(r"\(?\d+\)?", value) else f"(({value}) * 0 + {macro})"
+
+
+def _behind(kernel: SourceKernel, names: Iterable[str], without: Set[str]) -> set[str]:
+    """Return the macros and constants among some names, and those that they depend on except through ``without``."""
+    source, found = kernel.source, set[str]()
+    pending = [*names]
+    while pending:
+        name = pending.pop()
+        if name in found or name in without or name not in source.macros.keys() | source.constants.keys():
+            continue
+        found.add(name)
+        text = source.macros[name].text if name in source.macros else text_of(source.constants[name])
+        pending += re.findall(r"[A-Za-z_]\w*", text)
+    return found
+
+
+def _edges(kernel: SourceKernel) -> set[str]:
+    """Return the constants that are extents of the block or of the kernel's shared arrays."""
+    edges = {name for _, sizes in shared_arrays(kernel.body) for each in sizes for name in identifiers(each)}
+    launch = kernel.launch
+    if launch is not None and len(launch.geometry) > 1:
+        reader = Reader.of(kernel.source, launch, {name: ast.Name(name) for name in kernel.constants})
+        try:
+            edges |= {name for each in reader.extents(launch.geometry[1]) for name in names_in(each)}
+        except Unreadable:
+            return edges
+    return _behind(kernel, edges, set())

@@ -1,0 +1,80 @@
+"""Sources whose macros fix sizes that are too large for the emulator: they are compiled for smaller ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import kernel
+
+EDGES = """#define PART 96
+#define EDGE 32
+#define M (PART * 32 + 5)
+#define N (PART * 32 + 9)
+#define K (PART * 32 + 2)
+__global__ void whole(const float *a, const float *b, float *c)
+{
+    int row = blockIdx.y * EDGE + threadIdx.y, column = blockIdx.x * EDGE + threadIdx.x;
+    if (row >= M || column >= N) return;
+    float sum = 0;
+    for (int i = 0; i < K; i++) sum += a[row * K + i] * b[i * N + column];
+    c[row * N + column] = sum;
+}
+int main()
+{
+    dim3 block(EDGE, EDGE), grid((N + EDGE - 1) / EDGE, (M + EDGE - 1) / EDGE);
+    whole<<<grid, block>>>(a, b, c);
+}
+"""
+
+
+def sizes_of(text: str) -> list[tuple[int, int, int]]:
+    """Return the sizes nearest to products of 64³, 128³ and 1024³."""
+    found = kernel(text)
+    problems = (found.with_fixed_sizes(found.problem(n, n, n), found.usual_configs[0]) for n in (64, 128, 1024))
+    return [(each.m, each.n, each.k) for each in problems]
+
+
+def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(registry(), "files", {})
+    Path("edges.cu").write_text(text)
+    result = command("run", "edges.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    return result.exit_code, result.output
+
+
+def test_smaller_sizes_have_the_remainders_of_the_source() -> None:
+    assert sizes_of(EDGES) == [(133, 137, 130), (133, 137, 130), (773, 777, 770)]
+
+
+def test_the_verdict_has_the_option_for_the_sizes_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, said = run(EDGES, tmp_path, monkeypatch)
+    last = "not tried at other sizes: the source fixes 3077×3081×3074, see --size 3077x3081x3074"
+    assert (status, said.rstrip().endswith(last)) == (0, True)
+
+
+def test_a_grid_that_drops_the_remainder_is_wrong_at_the_smaller_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, said = run(EDGES.replace("(N + EDGE - 1) / EDGE", "N / EDGE"), tmp_path, monkeypatch)
+    assert (status, "TEST FAIL" in said) == (1, True)
+
+
+def test_a_source_that_uses_parts_of_its_sizes_otherwise_keeps_them() -> None:
+    assert sizes_of(EDGES.replace("i < K", "i < PART * 32 + 2")) == [(3077, 3081, 3074)] * 3
+
+
+def test_a_size_keeps_the_type_of_its_expression() -> None:
+    found = kernel(EDGES.replace("PART 96", "PART (size_t)96"))
+    assert "#define M (((PART * 32 + 5)) * 0 + MMCORE_M)" in found.source_text()
+
+
+def test_a_number_of_blocks_that_is_set_to_itself_is_read() -> None:
+    text = EDGES.replace("    dim3", "    int y = M / EDGE;\n    y = y == 0 ? 1 : y;\n    dim3")
+    text = text.replace("(M + EDGE - 1) / EDGE);", "y);")
+    assert kernel(text).launch.grid == "ceil(n / 32), ceil(m / 32)"  # type: ignore[union-attr]
