@@ -69,6 +69,32 @@ def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:
     assert run().stdout.splitlines()[-1] == "TEST PASS if m, n and k are multiples of 32"
 
 
+def test_the_lines_that_leave_remainders_out_are_named(folder: Path) -> None:
+    tiled = """__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < n / 16; t++)
+        for (int k = 16 * t; k < 16 * t + 16; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+int main()
+{
+    int n = 640;
+    float *A, *B, *C;
+    mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n);
+}
+"""
+    (folder / "my.cu").write_text(tiled)
+    steps, grid = (
+        "line 5 counts n / 16 whole steps",
+        "the grid n // 16, n // 16 (as launched in line 13) is rounded down",
+    )
+    for options, named in (("", True), ("--size 64", True), ("--size 64 --no-hazards", False)):
+        shown = run(options).stdout
+        assert (f"remainders are left out: {steps} and leaves the rest of k out, and {grid}\n" in shown) == named
+
+
 def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:
     (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
     assert run().stdout.splitlines()[-2].startswith("  mmcore run my.cu -m 32 -n 32 -k 32")

@@ -28,6 +28,7 @@ from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
+from mmcore_sources.cuda_file.rounded_down import rounded_down
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of, small_cell
 
@@ -53,6 +54,7 @@ def hints(result: Result) -> Iterator[str]:
         endless = _endless(result, file.kernel)
         yield from [f"hint: {endless}"] if endless else _less_work(result.cell, file.kernel)
         return
+    yield from rounded_down(result, file)
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _readings, _repairs]
     found = list[str]()
