@@ -36,6 +36,11 @@ def process(*arguments: str, options: tuple[str, ...] = (), **environment: str) 
     )
 
 
+def python_path(*first: Path) -> str:
+    """Return a ``PYTHONPATH`` of some folders, and of what this process imports from."""
+    return os.pathsep.join([*map(str, first), *filter(None, sys.path)])
+
+
 @contextmanager
 def installed(site: Path) -> Iterator[None]:
     """Add the plugins of ``site`` to the registry until the block ends."""

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from mmcore.cli import main
 from mmcore.cli.output import write_json
 from mmcore.registry import registry
-from tests.command_line import install, installed, kernel_module, mmcore, process
+from tests.command_line import install, installed, kernel_module, mmcore, process, python_path
 from tests.kernel_sources import kernel_source
 
 RESULTS = Path(__file__).parents[2] / "bench" / "results" / "nvidia-h200" / "cold.json"
@@ -253,7 +253,7 @@ def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> 
     noted = f"print(os.getpid(), file=open({str(tmp_path / 'worker')!r}, 'w'), flush=True)"
     rule = f"{noted}; os.kill(os.getppid(), signal.SIGINT); signal.pause()"
     install(tmp_path, "acme-slow", "acme.slow", kernel_module("acme.slow", rule))
-    result = process("run", "acme.slow", "--device", "emulator", PYTHONPATH=str(tmp_path), MMCORE_IN_PROCESS="")
+    result = process("run", "acme.slow", "--device", "emulator", PYTHONPATH=python_path(tmp_path), MMCORE_IN_PROCESS="")
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "worker").read_text()), 0)

@@ -17,7 +17,7 @@ from mmcore.cli.output import fields, rendered
 from mmcore.messages import all_visible, quoted, visible
 from mmcore_cuda.tuned_configs.files import all_tuned
 from mmcore_pytest.saved_results import damage
-from tests.command_line import install, kernel_module, mmcore
+from tests.command_line import install, kernel_module, mmcore, python_path
 from tests.kernel_sources import kernel_source
 from tests.made_up_results import MACHINE, benchmark
 
@@ -182,8 +182,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def on_terminal(site: Path) -> Mapping[str, str]:
     """Return the output of each command on a terminal."""
-    path = os.pathsep.join([str(site), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "80"}
+    environment = {**os.environ, "PYTHONPATH": python_path(site), "TERM": "xterm", "COLUMNS": "80"}
     master, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM],

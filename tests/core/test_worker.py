@@ -39,7 +39,7 @@ from mmcore.executor.worker_client import WorkerProcess
 from mmcore.plugin_table import Origin
 from mmcore.registry import Registry
 from mmcore.result import Result
-from tests.command_line import install, installed
+from tests.command_line import install, installed, python_path
 from tests.kernel_sources import kernel_source
 from tests.tables import table
 
@@ -351,9 +351,11 @@ def test_the_worker_ends_with_the_process_that_uses_it() -> None:
         "import time; from mmcore.executor import run\n"
         f"print(run('fragile:0', {DESCRIBE!r})['facts']['process'], flush=True); time.sleep(60)"
     )
-    path = os.pathsep.join(sys.path)
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": python_path()},
     ) as user:
         assert user.stdout is not None
         process = int(user.stdout.readline())

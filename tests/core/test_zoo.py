@@ -21,7 +21,7 @@ from pytest_benchmark.stats import Stats
 from bench.studies import zoo_comparison
 from bench.studies.study import ROOT
 from mmcore.registry import registry
-from tests.command_line import mmcore, process
+from tests.command_line import mmcore, process, python_path
 from tests.conftest import DEVICES
 from tests.zoo.installation import GOOD, install
 from tests.zoo.table import INSTALLED, MEASURED, BadPlugin
@@ -66,7 +66,7 @@ def ran(where: str, tmp_path_factory: pytest.TempPathFactory) -> Benchmarks:
     saving = (f"--benchmark-json={results}", f"--junitxml={report}")
     command = (sys.executable, "-m", "pytest", "bench/test_kernels.py", *options, *quickly, *saving)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    environment |= {"PYTHONPATH": str(site), "MMCORE_IN_PROCESS": ""}
+    environment |= {"PYTHONPATH": python_path(site), "MMCORE_IN_PROCESS": ""}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-4000:]
     reports = {}
@@ -112,12 +112,12 @@ def test_a_command_finds_errors_that_a_benchmark_cannot(plugin: BadPlugin, tmp_p
     ("name", "code"), [("exits_at_import", 0), ("segfaults_at_import", -11), ("interrupts_at_import", 130)]
 )
 def test_a_plugin_that_kills_its_importer_ends_every_command(name: str, code: int, tmp_path: Path) -> None:
-    result = process("list-kernels", PYTHONPATH=str(install(tmp_path, (name,))))
+    result = process("list-kernels", PYTHONPATH=python_path(install(tmp_path, (name,))))
     assert (result.returncode, result.stdout) == (code, "")
 
 
 def test_a_plugin_whose_import_never_ends_blocks_every_command(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(install(tmp_path, ("never_imported",)))}
+    environment = {**os.environ, "PYTHONPATH": python_path(install(tmp_path, ("never_imported",)))}
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run([sys.executable, "-m", "mmcore", "list-kernels"], env=environment, timeout=1, check=False)
 

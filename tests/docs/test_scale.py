@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 from bench.studies import cards
 from bench.studies.tables import table
 from bench.studies.tables.main import TABLES
-from tests.command_line import install, mmcore
+from tests.command_line import install, mmcore, python_path
 from tests.core.test_worker import eventually_gone
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +50,7 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(pytester.path / "site", "acme-pools", "pools", MODULE)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(pytester.path / "site"), str(ROOT)]))
+    monkeypatch.setenv("PYTHONPATH", python_path(pytester.path / "site", ROOT))
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     pytester.makeconftest(KILLING)
     # Both workers have cells left when the first is measured: any free worker takes the next cell.

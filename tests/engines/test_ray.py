@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError, NoDevice
 from mmcore_engines import Request, Scheduler, connect
+from tests.command_line import python_path
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 pytestmark = [
@@ -31,7 +31,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     monkeypatch.delenv("MMCORE_IN_PROCESS")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2])]))
+    monkeypatch.setenv("PYTHONPATH", python_path(Path(__file__).parents[2]))
     found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     yield found
     ray.shutdown()

@@ -24,7 +24,7 @@ from mmcore.verdict import Findings, judged
 from mmcore_cuda import CudaProvider
 from mmcore_tools.run import details, heading
 from tests import wrong_kernels
-from tests.command_line import install, kernel_module, mmcore, process
+from tests.command_line import install, kernel_module, mmcore, process, python_path
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
 
@@ -271,7 +271,7 @@ def test_in_a_worker_process_what_a_launch_rule_prints_stays_off_stdout(tmp_path
     install(tmp_path, "acme", "acme.loud", kernel_module("acme.loud", rule))
     (tmp_path / "acme_module.cu").write_text('extern "C" __global__ void f(float* A, float* B, float* C) { C[0] = 0; }')
     arguments = ("run", "acme.loud", "--size", "8", *EMULATOR, "--json")
-    result = process(*arguments, PYTHONPATH=str(tmp_path), MMCORE_IN_PROCESS="")
+    result = process(*arguments, PYTHONPATH=python_path(tmp_path), MMCORE_IN_PROCESS="")
     assert (result.returncode, json.loads(result.stdout)["wrong_elements"] >= 56) == (1, True)  # some of C are 0
     assert "for launching" in result.stderr
 
