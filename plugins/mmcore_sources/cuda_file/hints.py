@@ -26,6 +26,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
+from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
 from mmcore_sources.cuda_file.rounded_down import rounded_down
@@ -58,7 +59,7 @@ def hints(result: Result) -> Iterator[str]:
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _readings, _repairs]
     found = list[str]()
-    for attempt in (*attempts, _equal_blocks):
+    for attempt in (_barriers, *attempts, _equal_blocks):
         found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break
@@ -111,6 +112,10 @@ def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
     smaller = replace(cell, m=problem.m, n=problem.n, k=problem.k, lda=0, ldb=0, ldc=0)
     if math.prod((problem.m, problem.n, problem.k)) < cell.m * cell.n * cell.k:
         yield _hint(f"{size_of(smaller)} is less work", smaller)
+
+
+def _barriers(result: Result, file: FileKernel) -> Iterator[str]:
+    yield from barriers(result, file.kernel)
 
 
 def _repairs(result: Result, file: FileKernel) -> Iterator[str]:

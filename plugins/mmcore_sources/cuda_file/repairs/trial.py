@@ -39,7 +39,7 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible."""
     if not is_changeable(kernel):
         return
-    cells = _cells(result, kernel)
+    cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
     yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_cause(result) else _ALL_SECONDS)
@@ -56,7 +56,7 @@ def _names_a_cause(result: Result) -> bool:
 def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the guards that make a product right which is wrong at remainders alone."""
     if kernel.build is None and kernel.entry and kernel.source_text():
-        yield from _first_right(_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
+        yield from _first_right(small_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
 
 
 def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
@@ -151,7 +151,7 @@ def parameter_roles(kernel: Kernel) -> dict[str, str]:
     return {parameter.name: str(getattr(argument, "value", argument)) for parameter, argument in pairs}
 
 
-def _cells(result: Result, kernel: Kernel) -> list[Cell]:
+def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
     """Return cells on the emulator: a small wrong product, and another with unequal sizes if the kernel allows one."""
     cell = replace(result.cell, device="emulator", timings=(), timeout=TRIED_SECONDS, baseline="", against="")
     cell = replace(cell, config=result.config)

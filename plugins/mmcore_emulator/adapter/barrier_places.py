@@ -1,0 +1,85 @@
+"""The least set of barriers outside of branches that orders all races of a kernel in shared memory."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
+from mmcore_emulator.adapter.statements import Statement, c_statements, common_body, python_statements
+
+BARRIER = "__syncthreads()"
+_HINT = re.compile(rf"{re.escape(BARRIER)} before line \d+")
+_EARLIER = re.compile(r":(\d+), with no barrier between them")
+_CARRIED = " in the next iteration of "
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Race:
+    """A race, and the statements of which a barrier before one orders it."""
+
+    violation: Violation
+    places: tuple[Statement, ...]
+
+
+def statements_of(kernel: Kernel) -> Sequence[Statement]:
+    """Return the statements of a kernel's source; none if it cannot be read."""
+    text = kernel.source_text()
+    try:
+        return python_statements(text) if getattr(kernel.build, "names", None) else c_statements(text)
+    except (SyntaxError, RecursionError):
+        return ()
+
+
+def races_of(violations: Iterable[Violation], kernel: Kernel) -> list[Race]:
+    """Return the races in shared memory that a barrier of the block orders, if their places are known."""
+    named = [each for each in violations if _HINT.match(each.hint) and each.source == kernel.source.name]
+    statements = statements_of(kernel) if named else ()
+    found = [(each, _places(each, statements)) for each in named]
+    return [Race(each, places) for each, places in found if places]
+
+
+def _places(violation: Violation, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    match, later = _EARLIER.search(violation.message), violation.line or 0
+    if match is None:
+        return ()
+    earlier = int(match[1])
+    body = common_body(statements, earlier, later)
+    first, second = (next((at for at, each in enumerate(body) if each.has(line)), None) for line in (earlier, later))
+    if first is None or second is None:
+        return ()
+    if _CARRIED in violation.message:
+        return tuple(each for at, each in enumerate(body) if at > first or at <= second)
+    return tuple(body[first + 1 : second + 1])
+
+
+def least_set(races: Sequence[Race]) -> tuple[Statement, ...]:
+    """Return the fewest statements such that barriers before them order all races; none if more than a few are needed.
+
+    Of several, those that are nearest before the later accesses of races are chosen.
+    """
+    nearest = {
+        each.begin: sum(race.violation.line == each.line for race in races) for race in races for each in race.places
+    }
+    places = sorted(
+        {each for race in races for each in race.places}, key=lambda each: (-nearest[each.begin], -each.begin)
+    )
+    for count in range(1, _MOST + 1):
+        for several in itertools.combinations(places, count):
+            if all({*several} & {*race.places} for race in races):
+                return tuple(sorted(several, key=lambda each: each.begin))
+    return ()
+
+
+def with_one_hint(violations: Sequence[Violation], kernel: Kernel) -> list[Violation]:
+    """Return violations of which those that one barrier orders share one hint."""
+    races = races_of(violations, kernel)
+    hints = {id(each.violation): "" for each in races}
+    for place in (chosen := least_set(races)):
+        first = next(each for each in races if place in each.places)
+        hints[id(first.violation)] = f"{BARRIER} before line {place.line}"
+    return [replace(each, hint=hints.get(id(each), each.hint)) if chosen else each for each in violations]

@@ -1,0 +1,105 @@
+"""One hint for the races that one barrier orders, outside of branches."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
+from tests.command_line import mmcore as command
+from tests.sources.test_python_file import notebook
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+TILED = """\
+__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float x[8][8], y[8][8];
+    int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 8 + i, col = blockIdx.x * 8 + j;
+    float sum = 0;
+    for (int t = 0; t < n; t += 8) {
+        if (row < n && t + j < n) x[i][j] = a[row * n + t + j];
+        else x[i][j] = 0;
+        if (col < n && t + i < n) {
+            y[i][j] = b[(t + i) * n + col];
+        } else
+            y[i][j] = 0;
+        __syncthreads();  // the tiles are complete
+        for (int p = 0; p < 8; p++) sum += x[i][p] * y[p][j];
+        __syncthreads();
+    }
+    if (row < n && col < n) c[row * n + col] = sum;
+}
+"""
+NUMBA = """\
+from numba import cuda, float32
+@cuda.jit
+def product(A, B, C):
+    x = cuda.shared.array((8, 8), float32)
+    y = cuda.shared.array((8, 8), float32)
+    row, col = cuda.grid(2)
+    i, j = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for t in range((A.shape[1] + 7) // 8):
+        if row < A.shape[0] and j + t * 8 < A.shape[1]:
+            x[i, j] = A[row, j + t * 8]
+        else:
+            x[i, j] = 0
+        y[i, j] = B[i + t * 8, col] if i + t * 8 < B.shape[0] and col < B.shape[1] else 0
+        cuda.syncthreads()
+        for p in range(8):
+            total += x[i, p] * y[p, j]
+        cuda.syncthreads()
+    if row < C.shape[0] and col < C.shape[1]:
+        C[row, col] = total
+product[(9, 9), (8, 8)](a, b, c)
+"""
+
+
+def tried(output: str) -> list[str]:
+    """Return the hints of races, and the one that was tried."""
+    return re.findall(r"(?<=; try ).*syncthreads.*|(?<=without a race, with ).*", output)
+
+
+@pytest.mark.parametrize(("barriers", "hints"), [(0, ["line 6", "line 13"]), (1, ["line 6"]), (2, [])])
+def test_the_races_of_a_missing_barrier_share_a_hint(barriers: int, hints: list[str], folder: Path) -> None:
+    text = TILED if barriers == 2 else TILED.replace("        __syncthreads();\n", "")
+    (folder / "my.cu").write_text(text if barriers else text.replace("__syncthreads();", ""))
+    result = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1")
+    assert result.exit_code == bool(hints)
+    places = [f"before {each}" for each in hints]
+    expected = [f"__syncthreads() {each}" for each in places]
+    assert tried(result.stdout) == expected + [f"__syncthreads() {' and '.join(places)}"] * bool(hints)
+
+
+def test_a_barrier_in_a_notebook_of_numba_is_tried() -> None:
+    pytest.importorskip("numba", reason="python -m pip install 'mmcore-cuda[numba]' brings it")
+    first, cell = NUMBA.split("\n", 1)
+    path = notebook((first, cell.replace("*= y", "").replace("        cuda.syncthreads()\n    if", "    if")))
+    result = command("run", path, "--device", "emulator", "--seed", "1")
+    assert tried(result.stdout) == ["cuda.syncthreads() before line 9"] * 2
+
+
+def shape(statements: tuple[Statement, ...] | list[Statement]) -> str:
+    """Return the kinds of statements with bodies, and their lines, as a text."""
+    return " ".join(f"{each.kind}:{each.line}-{each.last}({shape(each.body)})" for each in statements if each.kind)
+
+
+def test_statements_of_c_are_read_by_their_braces() -> None:
+    source = """#define BODY { x; }
+void f(int n) {
+    int v[2] = {0, 1};  // {
+    do { n--; } while (n > 3);
+    if (n) g(); else if (v[0]) { h("}"); } else { h("{"); }
+    for (;;)
+        for (;;) { n++; }
+}
+"""
+    assert shape(c_statements(source)) == "block:2-8(loop:4-4() branch:5-5() loop:6-7())"
+    assert [each.line for each in c_statements(source)[0].body] == [3, 4, 5, 6]
+
+
+def test_statements_of_python_are_read_from_its_tree() -> None:
+    source = "def f(n):\n    while n:\n        n -= 1\n    if n:\n        n = 2\n    else:\n        n = 3\n"
+    assert shape(python_statements(source)) == "block:1-7(loop:2-3() branch:4-7())"
