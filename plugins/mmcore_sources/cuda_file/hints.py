@@ -282,7 +282,7 @@ def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them."""
-    grids = [swapped] if (swapped := _swapped(kernel)) else []
+    grids = _swapped(kernel)
     if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
         # Another kernel of the program may compute the rest, such as the last columns.
         square = any(isinstance(each, Square) for each in kernel.constraints)
@@ -290,14 +290,11 @@ def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
 
 
-def _swapped(kernel: Kernel) -> str:
-    """Return the grid with rows and columns exchanged; empty if it has one axis."""
+def _swapped(kernel: Kernel) -> list[str]:
+    """Return the grids with rows and columns exchanged, and with its axes exchanged; none if it has one axis."""
     if not isinstance(kernel.launch, LaunchText) or len(kernel.launch.parts) < 2:
-        return ""
-    parts = kernel.launch.parts
-    if re.search(r"\bb[xy]\b", kernel.launch.grid):
-        other = {"m": "n", "n": "m"}
-        turned = [re.sub(r"\b[mn]\b", lambda name: other[name[0]], part) for part in parts]
-    else:
-        turned = [parts[1], parts[0], *parts[2:]]
-    return ", ".join(turned) if turned != parts else ""
+        return []
+    parts, other = kernel.launch.parts, {"m": "n", "n": "m"}
+    turned = [re.sub(r"\b[mn]\b", lambda name: other[name[0]], part) for part in parts]
+    several = [turned] if re.search(r"\bb[xy]\b", kernel.launch.grid) else [[parts[1], parts[0], *parts[2:]], turned]
+    return list(dict.fromkeys(", ".join(each) for each in several if each != parts))

@@ -191,11 +191,12 @@ def roles_of(
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     offsets |= {name: launched.get(name, 0) for name in flags_of(body, integers)}
-    offsets |= unused
+    counts = _counts([name for name in integers if name not in offsets], matrices, launched)
+    offsets |= {**counts, **unused}
     powers = {name: f"1<<{name}" for name in logarithms_of(body, integers)}
     integers = [powers.get(name, name) for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()))
+    guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()) - counts.keys())
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
@@ -231,6 +232,13 @@ def roles_of(
         else:
             arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
     return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, bool(batch))
+
+
+def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str, int]) -> dict[str, int]:
+    """Return the constants that a launch passes beside up to three unknown sizes, as the elements of a thread."""
+    named = {name for name in names if sure_role(name, matrices) or usual_role(name) in SIZES}
+    constants = {name: launched[name] for name in names if name in launched.keys() - named}
+    return constants if len(names) > len("mnk") >= len(names) - len(constants) > 1 else {}
 
 
 def _scalars(parameter: Parameter) -> dict[str, str]:

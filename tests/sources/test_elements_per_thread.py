@@ -1,0 +1,56 @@
+"""Kernels whose threads compute as many elements of C in loops as the launch passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import kernel
+
+COARSE = """
+__global__ void coarse(int ni, int nj, int nk, const float *a, const float *b, float *c, int along_x, int along_y)
+{
+    int j = (blockIdx.x * along_x) * blockDim.x + threadIdx.x * along_x;
+    int i = (blockIdx.y * along_y) * blockDim.y + threadIdx.y * along_y;
+    for (int x = 0; x < along_x; x++)
+        for (int y = 0; y < along_y; y++)
+            if ((i + y) < ni && (j + x) < nj) {
+                float sum = 0;
+                for (int k = 0; k < nk; k++) sum += a[(i + y) * nk + k] * b[k * nj + (j + x)];
+                c[(i + y) * nj + (j + x)] = sum;
+            }
+}
+void product(int m, int n, int k, const float *a, const float *b, float *c)
+{
+    dim3 block(32, 8), grid((n + 31) / 32, (m + 15) / 16);
+    coarse<<<grid, block>>>(m, n, k, a, b, c, 1, 2);
+}
+"""
+
+
+def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(registry(), "files", {})
+    Path("coarse.cu").write_text(text)
+    result = command("run", "coarse.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    return result.exit_code, result.output
+
+
+def test_numbers_that_the_launch_passes_beside_three_sizes_are_no_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roles = [str(getattr(each, "value", each)) for each in kernel(COARSE).arguments]
+    assert roles == ["m", "n", "k", "A", "B", "C", "1", "2"]
+    status, said = run(COARSE, tmp_path, monkeypatch)
+    assert (status, said.rstrip().endswith("TEST PASS")) == (0, True)
+
+
+def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = COARSE.replace("(n + 31) / 32, (m + 15) / 16", "(m + 31) / 32, (n + 15) / 16")
+    status, said = run(wrong, tmp_path, monkeypatch)
+    assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
