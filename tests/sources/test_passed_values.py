@@ -241,6 +241,20 @@ def test_headers_are_found_in_the_folders_of_the_project(tmp_path: Path) -> None
     assert (result.exit_code, "headers in" in result.stderr) == (0, True)
 
 
+@pytest.mark.parametrize("folder_of_author", ["/home/author/project/", "C:\\\\project\\\\"])
+def test_a_header_by_an_absolute_path_is_found_by_its_last_components(tmp_path: Path, folder_of_author: str) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/edges.h").write_text("#define ROWS 8\n")
+    source = tmp_path / "my.cu"
+    text = f"#include <{folder_of_author}parts/edges.h>\n" + TILED
+    source.write_text(text.replace("typename T, int BM,", "typename T, int BM = ROWS,").replace("BN /", "BN = ROWS /"))
+    result = command("run", str(source), "--size", "16", "--device", "emulator")
+    assert (result.exit_code, "header parts/edges.h (of the same project" in result.stderr) == (0, True)
+    (tmp_path / "parts/edges.h").unlink()
+    result = command("run", str(source), "--size", "16", "--device", "emulator")
+    assert (result.exit_code, "is not found" in result.stderr) == (2, True)
+
+
 def test_the_tiles_of_a_grid_make_whole_sizes(folder: Path) -> None:
     found = kernel(TILED + f"void go({PARAMETERS}) {{ {launched('8', '32')} }}")
     rule, config, problem = launch_text(found), found.usual_configs[0], found.problem(20, 20, 20)

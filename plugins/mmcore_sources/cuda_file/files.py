@@ -18,6 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
+from mmcore_sources.cuda_file.absolute_headers import with_own_headers
 from mmcore_sources.cuda_file.device_functions import with_device_functions
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
@@ -95,18 +96,20 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
     python, options = path.suffix in PYTHON, (*given.get("options", ()),)
-    folders = () if python else header_folders(path, text, options)
+    source, moved = (text, {}) if python else with_own_headers(path, text, options)
+    folders = () if python else header_folders(path, source, options)
     options = (*options, *(f"-I{folder}" for folder in folders))
-    source, absent = (text, ()) if python else without_missing_headers(path, text, options, given)
+    source, absent = (source, ()) if python else without_missing_headers(path, source, options, given)
     headers = {} if python else headers_of(path, source, options)
     borrowed: dict[str, str] = {}
     if not python:
         source, borrowed = _with_device_functions(path, source, tuple(headers.values()))
     inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
     notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
+    notes += [Note("header", own, f"of the same project, for {name}", "none") for name, own in moved.items()]
     notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]
     notes += [Note("function", each, f"of {file} in the same project", "none") for each, file in borrowed.items()]
-    own = {"include": folders, **({"text": source} if absent or borrowed or _UNKNOWN in source else {})}
+    own = {"include": folders, **({"text": source} if source != text or _UNKNOWN in source else {})}
     return replace(inferred, notes=(*inferred.notes, *notes), attributes={**own, **inferred.attributes})
 
 
