@@ -86,6 +86,14 @@ def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:
     assert "with double sum instead of float sum in line 5:" in run(text).stdout
 
 
+def test_a_float_in_a_product_of_whole_numbers_is_named() -> None:
+    text = section_of(__file__, "naive")["text"].replace("float", "int")
+    assert run(text).exit_code == 0
+    assert "with int sum instead of float sum in line 5:" in run(text.replace("int sum", "float sum")).stdout
+    scaled = text.replace("int k)", "int k, float alpha)").replace("= sum", "= alpha * sum")
+    assert "(double)alpha * sum;" in run(scaled.replace("n, k);", "n, k, 1.0f);")).stdout
+
+
 @pytest.mark.parametrize(("size", "status"), [((), 1), (("--size", "33x34x35"), 0)])
 def test_a_block_unlike_the_tile_gets_a_hint_also_where_the_product_happens_to_be_right(
     size: tuple[str, ...], status: int

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
+from mmcore_sources.cuda_file.repairs.product_edits import product_edits
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
@@ -20,7 +21,11 @@ _PLACE = re.compile(r"\[\(?(\w+) \* (\w+)\)? \+ (\w+)\]")
 _LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
 _WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
 
-_NARROWER = {"double": re.compile(r"float|(?:__)?half"), "float": re.compile(r"(?:__)?half|(?:__)?nv_bfloat16")}
+_NARROWER = {
+    "double": re.compile(r"float|(?:__)?half"),
+    "float": re.compile(r"(?:__)?half|(?:__)?nv_bfloat16"),
+    "int": re.compile(r"float|(?:__)?half|(?:__)?nv_bfloat16"),
+}
 
 
 def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
@@ -30,11 +35,12 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
         text: the source.
         entry: the name of the kernel; device functions are changed, too.
         sizes: the roles of the kernel's sizes by their names.
-        element: the C++ type of a sum; empty if sums are whole numbers.
+        element: the C++ type of a sum; empty if no change to it is tried.
     """
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
+    yield from product_edits(source, nodes)
     yield from _set(source, nodes)
     yield from _warp_sums(source, nodes)
     if element:
@@ -162,14 +168,15 @@ def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:
-    """Yield sources in which a sum of whole numbers, or of fewer digits, has the type of the elements."""
+    """Yield sources in which a sum of fewer digits, or of whole numbers where they are not, has the elements' type."""
     added = {text_of(each.children[0]) for each in nodes
              if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
     for node in (each for each in nodes if each.type == "declaration"):
         type_, names = node.child_by_field_name("type"), sorted({*identifiers(node)} & added)
         of_loop = node.parent is not None and node.parent.type == "for_statement"
-        kinds = _WHOLE, _NARROWER[element]
-        if type_ is not None and any(each.fullmatch(text_of(type_)) for each in kinds) and names and not of_loop:
+        if type_ is None or not names or of_loop or text_of(type_) == element:
+            continue
+        if _WHOLE.fullmatch(text_of(type_)) or _NARROWER[element].fullmatch(text_of(type_)):
             yield replaced(source, [(type_, element)], f"{element} {names[0]} instead of {text_of(type_)} {names[0]}")
 
 

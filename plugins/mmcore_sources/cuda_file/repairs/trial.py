@@ -27,7 +27,8 @@ from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, size_o
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")  # kinds that name a cause
-_TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
+_TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
+          "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
 REPAIRED = "hint: the product is right at"
