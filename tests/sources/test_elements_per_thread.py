@@ -54,3 +54,14 @@ def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(
     wrong = COARSE.replace("(n + 31) / 32, (m + 15) / 16", "(m + 31) / 32, (n + 15) / 16")
     status, said = run(wrong, tmp_path, monkeypatch)
     assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
+
+
+def test_an_integer_that_the_kernel_does_not_use_is_no_size_if_the_others_are_enough() -> None:
+    text = COARSE.replace("int nk,", "int nk, int rows_of_b,").replace(", int along_x, int along_y", "")
+    text = text.replace("along_x", "1").replace("along_y", "2").replace("n, k, a, b, c, 1, 2", "n, k, k, a, b, c")
+    for names in (("ni", "nj", "nk"), ("p", "q", "r")):
+        other = text
+        for name, new in zip(("ni", "nj", "nk"), names, strict=True):
+            other = other.replace(name, new)
+        roles = [str(getattr(each, "value", each)) for each in kernel(other).arguments]
+        assert roles == ["m", "n", "k", "1", "A", "B", "C"]

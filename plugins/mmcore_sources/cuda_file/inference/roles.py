@@ -150,6 +150,8 @@ def sizes_of(
     if by_stride != sure:
         free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
         rest = [name for name in names if name not in by_stride]
+        unused = [name for name in rest if name not in body.names]
+        rest = [name for name in rest if name not in unused[max(0, len(free) - len(rest) + len(unused)) :]]
         if len(rest) <= len(free) and not any(usual.get(name, "").startswith("ld") for name in rest):
             by_stride |= dict(zip(rest, free, strict=False))
             if all(usual.get(name) == role for name, role in by_stride.items()):
