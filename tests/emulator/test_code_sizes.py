@@ -155,6 +155,20 @@ def test_a_size_has_the_remainders_that_its_reason_names(tmp_path: Path, constra
     assert reasons == {"whole tiles": False, **remainders}
 
 
+@pytest.mark.parametrize(
+    ("constraints", "kinds"), [((), {"out-of-bounds-write"}), ((Multiple(("m", "n"), 16),), set())]
+)
+def test_a_race_hides_no_fault_of_remainders(tmp_path: Path, constraints: tuple[Any, ...], kinds: set[str]) -> None:
+    race = (
+        "__shared__ volatile int rows[8];\n    rows[threadIdx.y] = row;\n    if (rows[7 - threadIdx.y] < -1) return;\n"
+    )
+    racing = RIGHT.replace("float sum", f"{race}    float sum").replace("row >= m || column >= n", "false")
+    found = examination(kernel(tmp_path, source=racing, constraints=list(constraints)))
+    assert [each.why for each in found.tried] == ["whole tiles", *(["tiles with remainders"] if kinds else [])]
+    assert {"shared-race"} | kinds <= {each.kind for each in found.faults}
+    assert [each.kind for each in found.faults].count("shared-race") == 1
+
+
 def test_a_size_too_large_for_the_sanitizer_is_verified_or_at_least_named(tmp_path: Path) -> None:
     """A square kernel shows what it does from n = 301 on at no smaller size."""
     found = examination(twin(tmp_path, "condition", "n > 300", constraints=[Square()]))

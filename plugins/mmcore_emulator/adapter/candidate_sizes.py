@@ -80,6 +80,14 @@ class CodeSizes:
         yield from (halves := list(self._halves(usual)))
         yield from self._of_conditions([size.problem for size in (*usual, *halves)])
 
+    def with_remainders(self) -> Size | None:
+        """Return the first usual size that is not made of whole tiles; None if all are."""
+        return next((size for size in self._usual() if not self._is_whole(size.problem)), None)
+
+    def _is_whole(self, problem: Problem) -> bool:
+        rows, columns = self.tile
+        return problem.m % rows == problem.n % columns == 0
+
     def planned(self, problem: Problem, slower: float = 1) -> Plan | None:
         """Return the plan of a product; None if it is not allowed, or would take ``slower`` times too long."""
         with contextlib.suppress(MmcoreError):
@@ -183,8 +191,7 @@ class CodeSizes:
             ),
         )
         for size in edges:
-            whole_tiles = not (size.problem.m % rows or size.problem.n % columns)
-            yield replace(size, why="other whole tiles") if whole_tiles else size
+            yield replace(size, why="other whole tiles") if self._is_whole(size.problem) else size
         few = [_FEW, 8, 16, 64, rows, columns]
         yield from self._first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, _FEW)))
         yield from self._first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, _FEW)))

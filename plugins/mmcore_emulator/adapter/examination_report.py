@@ -88,8 +88,12 @@ class Examination:
 
     @property
     def faults(self) -> tuple[Violation, ...]:
-        """The violations of the wrong product."""
-        return () if self.wrong is None else self.wrong.faults
+        """The violations of the products that are not right, without those of a line that an earlier one has."""
+        found: list[Violation] = []
+        for each in self.tried:
+            known = {(fault.kind, fault.source, fault.line) for fault in found}
+            found += (fault for fault in each.faults if (fault.kind, fault.source, fault.line) not in known)
+        return tuple(found)
 
     @property
     def reminder(self) -> Violation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -96,6 +96,8 @@ def examine(
                 outside = found
             if in_program and not found.is_right:
                 break
+        if tried and tried[-1].violations and not tried[-1].mismatch:
+            tried += runs.with_remainders(tried)
         if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:
             if planned.kernel.in_program(short.cell.problem(planned.kernel), planned.config):
                 tried.append(short)
@@ -279,6 +281,16 @@ class _Runs:
             stale = stale_reads(loaded) if wrong else []
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
+
+    def with_remainders(self, tried: Sequence[Tried]) -> Iterator[Tried]:
+        """Run the first size with remainders, if the kernel's program may use it and it was not tried."""
+        size = self._sizes.with_remainders()
+        known = [each.cell.problem(self._kernel) for each in tried]
+        if size is None or size.problem in known or not self._kernel.in_program(size.problem, self._config):
+            return
+        with contextlib.suppress(MmcoreError):
+            found = self.tried(size)
+            yield from [] if found.refusal else [found]
 
     def beyond_steps(self) -> Tried | None:
         """Return a product with more steps along k than the kernel takes at any k; None if there is none."""
