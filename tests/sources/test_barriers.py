@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
+from mmcore_sources.cuda_file.files import file_kernel
+from mmcore_sources.cuda_file.repairs.trial import ChangeableBuild
 from tests.command_line import mmcore as command
-from tests.sources.test_python_file import notebook
+from tests.sources.test_python_file import notebook, written
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -79,6 +81,29 @@ def test_a_barrier_in_a_notebook_of_numba_is_tried() -> None:
     path = notebook((first, cell.replace("*= y", "").replace("        cuda.syncthreads()\n    if", "    if")))
     result = command("run", path, "--device", "emulator", "--seed", "1")
     assert tried(result.stdout) == ["cuda.syncthreads() before line 9"] * 2
+
+
+def test_a_return_that_skips_a_barrier_is_named_and_undone(folder: Path) -> None:
+    text = TILED.replace("    float sum", "    if (row >= n || col >= n)\n        return;\n    float sum")
+    text = text.replace(
+        "if (row < n && t + j < n) x[i][j] = a[row * n + t + j];\n        else x[i][j] = 0",
+        "x[i][j] = t + j < n ? a[row * n + t + j] : 0",
+    )
+    (folder / "my.cu").write_text(text)
+    output = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout
+    assert re.search(r"skipped-barrier at my.cu:13: thread .* has ended in line 5, and does not reach", output)
+    assert "; try guards on the loads and the store instead of the return in line 5\n" in output
+    assert "with guards instead of the return before a barrier:\n    5  ;\n" in output
+
+
+def test_a_return_of_numba_that_skips_a_barrier_is_undone() -> None:
+    text = NUMBA.replace("    total =", "    if row >= C.shape[0] or col >= C.shape[1]:\n        return\n    total =")
+    path = Path(written(text)).absolute()
+    kernel = file_kernel({"file": path}, {}).kernel
+    assert isinstance(kernel.build, ChangeableBuild)
+    what = next(what for _, what in kernel.build.changed(kernel) if what.startswith("guards on the loads"))
+    assert what.splitlines()[0] == "guards on the loads and the store instead of the return in lines 9, 12 and 16:"
+    assert "    if row < A.shape[0] and j + t * 8 < A.shape[1]:" in what.splitlines()
 
 
 def shape(statements: tuple[Statement, ...] | list[Statement]) -> str:

@@ -1,4 +1,4 @@
-"""The least set of barriers outside of branches that orders all races of a kernel in shared memory."""
+"""The places of barriers in a source: the least set that orders all races, and returns that skip them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ BARRIER = "__syncthreads()"
 _HINT = re.compile(rf"{re.escape(BARRIER)} before line \d+")
 _EARLIER = re.compile(r":(\d+), with no barrier between them")
 _CARRIED = " in the next iteration of "
+_CONDITION, _RETURN = re.compile(r"\s*if\b"), re.compile(r"\breturn\b")
 _MOST = 3
 
 
@@ -83,3 +84,30 @@ def with_one_hint(violations: Sequence[Violation], kernel: Kernel) -> list[Viola
         first = next(each for each in races if place in each.places)
         hints[id(first.violation)] = f"{BARRIER} before line {place.line}"
     return [replace(each, hint=hints.get(id(each), each.hint)) if chosen else each for each in violations]
+
+
+def with_returns(violations: Sequence[Violation], kernel: Kernel) -> list[Violation]:
+    """Return violations of which those about a barrier that ended threads skip name the line of their return."""
+    skipped = [each for each in violations if each.kind == "skipped-barrier" and each.source == kernel.source.name]
+    statements = statements_of(kernel) if skipped else ()
+    lines = kernel.source_text().splitlines() if statements else []
+    found = {id(each): _returns_before(statements, lines, each.line or 0) for each in skipped}
+    return [_named(each, *found[id(each)]) if len(found.get(id(each), ())) == 1 else each for each in violations]
+
+
+def _named(skipped: Violation, line: int) -> Violation:
+    message = skipped.message.replace(" has ended,", f" has ended in line {line},", 1)
+    return replace(
+        skipped, message=message, hint=f"guards on the loads and the store instead of the return in line {line}"
+    )
+
+
+def _returns_before(statements: Sequence[Statement], lines: Sequence[str], barrier: int) -> list[int]:
+    """Return the lines of conditional returns before a barrier of the same function."""
+    found: list[int] = []
+    for each in statements:
+        if each.has(barrier):
+            found += _returns_before(each.body, lines, barrier)
+        elif each.last < barrier and _CONDITION.match(lines[each.line - 1]):
+            found += [at for at in range(each.line, each.last + 1) if _RETURN.search(lines[at - 1])]
+    return found

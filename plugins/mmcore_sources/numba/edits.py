@@ -6,13 +6,16 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore.kernel.arguments import SIZES
+from mmcore_sources.numba.remainder_edits import guards
 from mmcore_sources.python_file.changes import Change, added, comparisons
 
 
 def edits(function: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[Change]:
     """Yield changes of a function, likely ones first. ``names`` are its parameters by the matrix or size they get."""
+    steps = list(_loops(function, names))
     yield from _axes(function)
-    yield from _loops(function, names)
+    yield from steps
+    yield from guards(function, names, steps)
     yield from _shapes(function)
     yield from _sizes(function, [names[role] for role in SIZES if role in names])
     yield from added(function, (ast.BinOp,))

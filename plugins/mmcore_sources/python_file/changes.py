@@ -38,10 +38,11 @@ def described(text: str, change: Change, lines_before: int) -> tuple[str, str]:
     changed = _changed_text(text, change.nodes)
     first, new = change.nodes[0]
     lines = sorted({_place(node)[0] for node, _ in change.nodes})
-    numbers = " and ".join(str(line - lines_before) for line in lines)
+    *numbers, last = [str(line - lines_before) for line in lines]
+    places = f"{', '.join(numbers)} and {last}" if numbers else last
     what = change.what or f"{new} instead of {ast.unparse(first)}"
     shown = "".join(f"\n{_INDENT}{changed.split(chr(10))[line - 1].strip()}" for line in lines)
-    return changed, f"{what} in line{'s' * (len(lines) > 1)} {numbers}:{shown}"
+    return changed, f"{what} in line{'s' * (len(lines) > 1)} {places}:{shown}"
 
 
 def _place(node: ast.AST) -> tuple[int, int]:

@@ -51,6 +51,10 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
     names = {name for name, role in operands.sizes.items() if role == "k" or len(operands.sizes) == 1}
     steps = [(each, rounded_up(each)) for each in quotients(nodes) if names & {*identifiers(each)}]
     guarded = [*_guarded_loads(nodes, operands), *_guarded_stores(nodes, operands)]
+    if returns := _returns_before_barriers(nodes):
+        whole = [*returns, *guarded, *_whole_guards(nodes, operands)]
+        yield replaced(source, whole, "guards instead of the return before a barrier")
+        yield replaced(source, [*steps, *whole], "a last step, and guards instead of the return before a barrier")
     if zeros:
         yield replaced(source, zeros, "zeros where the conditions do not hold")
     if steps and zeros:
@@ -97,6 +101,23 @@ def _guarded_stores(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple
         statement = node.parent.parent if _is_stored_to(node) and node.parent is not None else None
         if statement is not None and statement.type == "expression_statement" and (inside := _inside(node, operands)):
             yield statement, f"if ({inside}) {text_of(statement)}"
+
+
+def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
+    """Return the conditional returns before the last barrier, each with an empty statement in its place."""
+    barriers = [each.start_byte for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
+    returns = (each for each in nodes if each.type == "return_statement" and each.start_byte < max(barriers, default=0))
+    return [(each, ";") for each in returns if _is_guarded(each)]
+
+
+def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    """Yield the conditions of loads of A and B, which may guard one axis alone, each with a guard of both."""
+    for node in (each for each in nodes if each.type == "conditional_expression"):
+        condition, access = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        if condition is None or access is None or access.type != "subscript_expression":
+            continue
+        if operands.matrices.get(text_of(access.children[0]), "-") in "AB" and (inside := _inside(access, operands)):
+            yield condition, inside
 
 
 def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
