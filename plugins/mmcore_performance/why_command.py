@@ -22,7 +22,7 @@ from mmcore.registry import registry
 from mmcore.verdict import places
 from mmcore.view import View, source_of
 from mmcore_emulator.adapter.api import checked
-from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_emulator.adapter.launch_facts import command_of_all_sizes, launch_command
 from mmcore_performance.cards import cards
 from mmcore_performance.why import Why, explained_time, sentence, source_lines
 
@@ -49,7 +49,7 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
     def about(reference: KernelReference) -> Answer:
         declaration = registry().kernel(reference)
         found = _checked(explained_time(requested_cell(declaration, "emulator", options, USUAL_SIZE), cards()[card]))
-        heading: list[RenderableType] = [f"{found.kernel}: {found.title}\n", fields(facts(found)), ""]
+        heading: list[RenderableType] = [f"{found.kernel}: {found.title}\n", fields(_with_others(found)), ""]
         brief = [_brief(found, declaration)]
         return Answer(
             1 if _fault(found) else 0,
@@ -90,11 +90,23 @@ def facts(found: Why) -> list[tuple[str, str]]:
     """Return the product, its predicted time on the card, what limits it, and what was not looked at."""
     size = "×".join(map(str, found.problem.values()))
     limiter = found.predicted.limiter if found.predicted else ""
-    looked = ""
-    if found.ran is not None and found.not_executed:
-        looked = f"{size_text(vars(found.ran))}, which does not execute {places(found.not_executed)}"
     answer = [("problem", f"m×n×k = {size}"), ("predicted", predicted(found)), ("limited by", limiter)]
-    return [*answer, ("looked at", looked)]
+    return [*answer, ("looked at", _looked(found))]
+
+
+def _looked(found: Why) -> str:
+    """Return the size of the small product that left code out, with its lines; empty if it left none out."""
+    if found.ran is None or not found.not_executed:
+        return ""
+    return f"{size_text(vars(found.ran))}, which does not execute {places(found.not_executed)}"
+
+
+def _with_others(found: Why) -> list[tuple[str, str]]:
+    """Return the facts, with the command that verifies a file's kernel at other sizes."""
+    if found.ran is None or isinstance(found.ran.kernel, str) or _fault(found):
+        return facts(found)
+    others = f"not verified at other sizes: {command_of_all_sizes('run', found.ran)}"
+    return [*facts(found)[:-1], ("looked at", f"{_looked(found) or size_text(vars(found.ran))}; {others}")]
 
 
 def predicted(found: Why) -> str:

@@ -117,11 +117,20 @@ def launch_command(command: str, cell: Cell) -> str:
     sizes = {f"-{name}": getattr(cell, name) for name in "mnk"}
     gaps = {f"--{name}": getattr(cell, name) for name in ("lda", "ldb", "ldc") if getattr(cell, name)}
     seed = {} if cell.seed is None else {"--seed": cell.seed}
-    config = config_options(referenced_kernel(cell.kernel).config(**cell.config)) if cell.config else {}
     inputs = {} if cell.inputs == "usual" else {"--inputs": cell.inputs}
-    options = sizes | gaps | config | {"--device": cell.device} | seed | inputs
+    options = sizes | gaps | _config_of(cell) | {"--device": cell.device} | seed | inputs
     words = [str(word) for option in options.items() for word in option]
     return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words, *["--force"] * cell.force])
+
+
+def command_of_all_sizes(command: str, cell: Cell) -> str:
+    """Return the ``mmcore run`` or ``mmcore check`` (``command``) of a cell's kernel and config at any size."""
+    words = [word for option in _config_of(cell).items() for word in option]
+    return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words])
+
+
+def _config_of(cell: Cell) -> dict[str, str]:
+    return config_options(referenced_kernel(cell.kernel).config(**cell.config)) if cell.config else {}
 
 
 def config_options(config: Config) -> dict[str, str]:
