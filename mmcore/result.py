@@ -93,11 +93,15 @@ class Result(ResultValues):
     phases: Mapping[str, float] = field(default_factory=dict)
 
     def failures(self) -> list[str]:
-        """Return the violations, the first wrong element, and the number of wrong elements, a line each."""
+        """Return the violations, the first wrong element, and the number of wrong elements, a line each.
+
+        What wrong elements have in common explains nothing where an access out of bounds made them wrong.
+        """
         lines, verification = [str(violation) for violation in self.violations], self.verification
         if verification and verification.mismatch:
             lines += [str(verification.mismatch), verification.extent]
-            lines += [verification.reduced] if verification.reduced else []
+            outside = any(violation.kind.startswith("out-of-bounds") for violation in self.violations)
+            lines += [verification.reduced] if verification.reduced and not outside else []
         return lines
 
     def __str__(self) -> str:

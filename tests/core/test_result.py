@@ -300,3 +300,11 @@ def test_every_key_of_the_json_is_an_attribute(result: Result) -> None:
 def test_places_name_lines_branches_and_loops() -> None:
     missing = [{"line": 3, "branch": False}, {"line": 4, "branch": True}, {"line": 5, "branch": True, "loop": True}]
     assert places(missing) == "line 3, the other branch of line 4, another turn of the loop in line 5"
+
+
+@pytest.mark.parametrize(("kind", "shown"), [("out-of-bounds-read", False), ("shared-race", True)])
+def test_an_access_out_of_bounds_explains_what_wrong_elements_have_in_common(kind: str, shown: bool) -> None:
+    reduced = "the only term of element (0, 1), A(0, 2) · B(2, 1) = 1 · 1, gives nan"
+    wrong = replace(RIGHT, verified=False, mismatch=Mismatch(0, 1, 1.0, 2.0), wrong=1, reduced=reduced)
+    result = replace(RESULT, verification=wrong, violations=(Violation(kind, "thread (0, 1) reads"),))
+    assert (reduced in result.failures()) == shown
