@@ -15,6 +15,7 @@ def edits(function: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[Chang
     steps = list(_loops(function, names))
     yield from _axes(function)
     yield from steps
+    yield from _stored(function, steps)
     yield from guards(function, names, steps)
     yield from _shapes(function)
     yield from _sizes(function, [names[role] for role in SIZES if role in names])
@@ -46,6 +47,18 @@ def _loops(function: ast.FunctionDef, arrays: Mapping[str, str]) -> Iterator[Cha
                                 tile = ast.unparse(inner.iter.args[-1])
                                 side = f"{arrays['A']}.shape[1]"
                                 yield Change(((bound, f"({side} + {tile} - 1) // {tile}"),))
+
+
+def _stored(function: ast.FunctionDef, steps: Sequence[Change]) -> Iterator[Change]:
+    """Yield stores of a sum alone, such as ``s`` for ``s % 2``, and each of these with one of the loops' ``steps``."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Subscript()], ast.BinOp(ast.Name(name), _, ast.Constant()) as value):
+                yield Change(((value, name),))
+                what = f"{name} instead of {ast.unparse(value)}, and {{}},"
+                for step in steps:
+                    pairs = " and ".join(f"{new} instead of {ast.unparse(old)}" for old, new in step.nodes)
+                    yield Change(((value, name), *step.nodes), what.format(pairs))
 
 
 def _shapes(function: ast.FunctionDef) -> Iterator[Change]:
