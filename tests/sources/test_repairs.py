@@ -42,20 +42,35 @@ def test_the_change_that_makes_a_product_right_is_named_with_its_line(
     assert "hint: the product is right at " in result.stdout
 
 
-@pytest.mark.parametrize("form", section_of(__file__, "remainders")["forms"])
-def test_the_guards_that_a_kernel_lacks_at_remainders_are_shown(form: str) -> None:
+def remainders(form: str) -> tuple[str, str]:
+    """Return a source that is right at whole tiles alone, and its hint."""
     section = section_of(__file__, "remainders")
-    parts = section["forms"][form]
-    text = section["text"]
+    parts, text = section["forms"][form], section["text"]
     for name in ("STEPS", "LOAD_A", "LOAD_B", "STORE", "GRID"):
         text = text.replace(name, parts[name])
+    return text, parts["hint"]
+
+
+@pytest.mark.parametrize("form", section_of(__file__, "remainders")["forms"])
+def test_the_guards_that_a_kernel_lacks_at_remainders_are_shown(form: str) -> None:
+    text, hint = remainders(form)
     result = run(text)
     assert result.exit_code == 1
     assert "race" not in result.stdout  # of threads that a guard would stop
     without, _, repaired = result.stdout.partition("hint: without a remainder, at ")[2].partition("\nhint: ")
     assert without
     assert repaired.startswith("the product is right at ")
-    assert parts["hint"] in repaired
+    assert hint in repaired
+
+
+def test_the_guards_that_a_kernel_of_a_fixed_size_lacks_are_shown() -> None:
+    text, _ = remainders("guards")
+    fixed = text.replace(", int m, int n, int k", "").replace("int m, int n, int k", "").replace("c, m, n, k", "c")
+    result = run("#define WIDTH 100\n" + re.sub(r"\b[mnk]\b", "WIDTH", fixed.removeprefix("\n")))
+    assert result.exit_code == 1
+    assert "for (int t = 0; t < (WIDTH + 16 - 1) / 16; t++) {" in result.stdout
+    assert "a[y][x] = row < WIDTH && t * 16 + x < WIDTH ? A[row * WIDTH + t * 16 + x] : 0;" in result.stdout
+    assert "if (row < WIDTH && col < WIDTH) C[row * WIDTH + col] = sum;" in result.stdout
 
 
 def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:

@@ -13,6 +13,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.shared_tiles import shared_arrays
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 
+_PREFIX = "MMCORE_"
 _MACRO = r"[ \t]*#[ \t]*define[ \t]+{0}[ \t]+"
 _CONSTANT = r"[ \t]*(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
 _DEFINED = rf"^(?:{_MACRO}(.*?)[ \t]*(?=//|/\*|$)|{_CONSTANT}([^;,]+?) *(?=[;,]))"
@@ -32,12 +33,23 @@ def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str
         group = definitions[0].lastindex or 1
         value, (begin, end) = definitions[0][group], definitions[0].span(group)
         parts |= {*re.findall(r"[A-Za-z_]\w*", value)}
-        macro = f"MMCORE_{name.upper()}"
+        macro = f"{_PREFIX}{name.upper()}"
         text = f"{text[:begin]}{_resized(value, macro)}{text[end:]}"
         defines[macro] = f"{{{role}}}"
     behind = _behind(kernel, parts, set())
     used = _behind(kernel, kernel.body.names, {*roles})
     return None if (behind - roles.keys()) & (used - _edges(kernel)) else (text, defines)
+
+
+def freed_sizes(text: str, defines: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of the constants that :func:`with_free_sizes` made macros of, by name."""
+    found = dict[str, str]()
+    for macro, role in defines.items():
+        definition = re.search(rf"^.*\b{re.escape(macro)}\b", text, re.MULTILINE)
+        if macro.startswith(_PREFIX) and definition is not None:
+            names = re.findall(r"[A-Za-z_]\w*", definition[0])
+            found |= {name: role.strip("{}") for name in names if f"{_PREFIX}{name.upper()}" == macro}
+    return found
 
 
 def _resized(value: str, macro: str) -> str:

@@ -19,6 +19,7 @@ from mmcore.result import Result
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
@@ -117,6 +118,8 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
         yield from kernel.build.changed(kernel)
         return
     text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], sizes_of(kernel)
+    if not sizes.keys() & parameter_roles(kernel).keys():  # a source that fixes its sizes may allow no whole tiles
+        yield from _changed_at_remainders(kernel)
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, sizes):
@@ -140,8 +143,9 @@ def _in_line(edit: Edit) -> str:
 
 
 def sizes_of(kernel: Kernel) -> dict[str, str]:
-    """Return the roles of the parameters that are sizes, by name."""
-    return {name: role for name, role in parameter_roles(kernel).items() if role in SIZES}
+    """Return the roles of the parameters that are sizes, or of the constants that fix them, by name."""
+    passed = {name: role for name, role in parameter_roles(kernel).items() if role in SIZES}
+    return passed or freed_sizes(kernel.source_text(), kernel.defines)
 
 
 def parameter_roles(kernel: Kernel) -> dict[str, str]:
