@@ -101,6 +101,13 @@ def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:
     assert "with double sum instead of float sum in line 5:" in run(text).stdout
 
 
+def test_a_sum_of_fewer_digits_does_not_hide_another_mistake() -> None:
+    text = section_of(__file__, "naive")["text"].replace("float", "double").replace("double sum", "float sum")
+    output = run(text.replace("blockIdx.y", "blockIdx.x")).stdout
+    hint = "double sum instead of float sum in line 5, and blockIdx.y instead of blockIdx.x in line 3:"
+    assert hint in output
+
+
 def test_a_float_in_a_product_of_whole_numbers_is_named() -> None:
     text = section_of(__file__, "naive")["text"].replace("float", "int")
     assert run(text).exit_code == 0

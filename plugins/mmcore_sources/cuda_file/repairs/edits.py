@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
@@ -37,6 +38,22 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
         sizes: the roles of the kernel's sizes by their names.
         element: the C++ type of a sum; empty if no change to it is tried.
     """
+    wider = _with_wider_sum(text, entry, element)
+    if wider is None:
+        yield from _edits(text, entry, sizes, element)
+        return
+    yield wider
+    for edit in _edits(wider.text, entry, sizes, element):
+        yield replace(edit, what=f"{wider.what} in line {wider.line}, and {edit.what}")
+
+
+def _with_wider_sum(text: str, entry: str, element: str) -> Edit | None:
+    """Return a source whose float sum has the type of elements that no float holds; None without such a sum."""
+    sums = _other_types(text.encode(), device_nodes(text, entry), element) if element in ("double", "int") else ()
+    return next((each for each in sums if re.search(r"instead of (?:float|(?:__)?half) ", each.what)), None)
+
+
+def _edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
