@@ -13,7 +13,7 @@ from mmcore_sources.cuda_file.repairs import trial
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 
-KERNELS = ("naive", "tiled", "guarded", "flat", "fragments", "registers", "warp")
+KERNELS = ("naive", "tiled", "guarded", "flat", "fragments", "registers", "warp", "threads")
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
 
 
@@ -114,6 +114,12 @@ def test_a_float_in_a_product_of_whole_numbers_is_named() -> None:
     assert "with int sum instead of float sum in line 5:" in run(text.replace("int sum", "float sum")).stdout
     scaled = text.replace("int k)", "int k, float alpha)").replace("= sum", "= alpha * sum")
     assert "(double)alpha * sum;" in run(scaled.replace("n, k);", "n, k, 1.0f);")).stdout
+
+
+def test_a_count_of_threads_that_leaves_a_tile_unwritten_is_named_beside_another_mistake() -> None:
+    text = section_of(__file__, "threads")["text"].replace("num_threads = 128", "num_threads = EDGE * EDGE")
+    output = run(text.replace("= low", "= low + low * low")).stdout
+    assert "hint: no element is read before it is written with num_threads = 128 in line 4:\n" in output
 
 
 @pytest.mark.parametrize(("size", "status"), [((), 1), (("--size", "33x34x35"), 0)])

@@ -16,6 +16,7 @@ from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
 from mmcore.result import Result
+from mmcore.verdict import judged
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -23,11 +24,13 @@ from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
-from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, size_of
+from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
+from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, measured, size_of
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")  # kinds that name a cause
+_UNWRITTEN = "uninitialized-read"
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
           "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
@@ -44,7 +47,27 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    yield from _first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_cause(result) else _ALL_SECONDS)
+    found = [*_first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_cause(result) else _ALL_SECONDS)]
+    yield from found
+    if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
+        yield from _written(cells[0], kernel)
+
+
+def _written(cell: Cell, kernel: Kernel) -> Iterator[str]:
+    """Yield a hint with the number of threads that writes all elements which a wrong product reads."""
+    for edit in _of_threads(kernel):
+        changed = replace(kernel, text=edit.text)
+        result = measured(cell, changed)
+        if result is not None and all(
+            each.kind != _UNWRITTEN for each in judged(result, changed, "hazards").violations
+        ):
+            yield f"hint: no element is read before it is written with {_in_line(edit)}"
+            return
+
+
+def _of_threads(kernel: Kernel) -> Iterator[Edit]:
+    text, name = kernel.source_text(), kernel.entry.partition("<")[0]
+    return thread_edits(text, device_nodes(text, name), kernel.usual_configs[0].block)
 
 
 def _names_a_cause(result: Result) -> bool:
@@ -124,7 +147,7 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
         larger, what = rounded
         for edit in guards(text, name, sizes):
             yield replace(larger, text=edit.text), f"{what}, and {_in_line(edit)}"
-    for edit in edits(text, name, sizes, _TYPES.get(kernel.dtype, "")):
+    for edit in itertools.chain(_of_threads(kernel), edits(text, name, sizes, _TYPES.get(kernel.dtype, ""))):
         yield replace(kernel, text=edit.text), _in_line(edit)
 
 

@@ -1,0 +1,33 @@
+"""Changes of how many threads a kernel counts, where a block has another number of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mmcore.kernel.geometry import Dim3
+from mmcore_cuda.cuda_source.tree import Node, parse, text_of, walk
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_COUNT = re.compile(r"(?:n|num|number)?_?(?:of_?)?(?:block_?)?threads(?:_?(?:per|in)_?(?:block|cta))?", re.IGNORECASE)
+_DEFINITIONS = ("init_declarator", "preproc_def")
+
+
+def thread_edits(text: str, nodes: list[Node], block: Dim3) -> Iterator[Edit]:
+    """Yield sources in which a constant, or the step of a loop that begins at a thread, is the block's threads."""
+    source, threads = text.encode(), str(block.x * block.y * block.z)
+    used = {text_of(each) for each in nodes if each.type == "identifier"}
+    for node in (each for each in walk(parse(source)) if each.type in _DEFINITIONS):
+        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        name = name or node.child_by_field_name("name")
+        if name is None or value is None or text_of(name) not in used or not _COUNT.fullmatch(text_of(name)):
+            continue
+        if text_of(value).strip() != threads and "Dim" not in text_of(value):
+            yield replaced(source, [(value, threads)], f"{text_of(name)} = {threads}")
+    for loop in (each for each in nodes if each.type == "for_statement"):
+        begin, update = (loop.child_by_field_name(each) for each in ("initializer", "update"))
+        if begin is None or update is None or update.type != "assignment_expression":
+            continue
+        sign, step = text_of(update.children[1]), update.children[2]
+        if sign == "+=" and not re.search(r"= *\d+ *;?$", text_of(begin)) and text_of(step) != threads:
+            yield replaced(source, [(step, threads)])
