@@ -46,8 +46,8 @@ def in_parts(
         halves = [part(value, number, 2) for value in values]
         given = [parts[number] for parts in split]
         kinds = (kind,) * len(halves)
-        made = _computed(table, semantics, at, halves, given, kinds, semantics.halves)
-        results.append(made if any(each is not None for each in given) else None)
+        some = any(each is not None for each in given)
+        results.append(_computed(table, semantics, at, halves, given, kinds, semantics.halves) if some else None)
     return Parts(tuple(results))
 
 
@@ -104,6 +104,22 @@ def opaque_of(
 
 
 def _computed(
+    table: Table,
+    semantics: Compute,
+    at: Instruction,
+    values: Sequence[Values],
+    shadows: Sequence[Shadow],
+    kinds: Sequence[str],
+    result: str,
+) -> Elements | None:
+    """Return the result of a polynomial; in lanes whose operands depend on no matrix, it depends on none."""
+    made = _of_dependent(table, semantics, at, values, shadows, kinds, result)
+    depends = [table.dependent(each) for each in shadows if each is not None]
+    known = ~np.logical_or.reduce(np.broadcast_arrays(*depends))
+    return made if made is None or not known.any() else replace(made, known=made.is_known | known)
+
+
+def _of_dependent(
     table: Table,
     semantics: Compute,
     at: Instruction,
