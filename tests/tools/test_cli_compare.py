@@ -223,6 +223,23 @@ def test_a_verdict_with_a_reservation_is_said_quietly_too(tmp_path: Path) -> Non
     assert "not tried at other sizes: line 7 compares k with 30000" in output
 
 
+def test_a_bug_of_the_host_s_timer_is_said_quietly_too(tmp_path: Path) -> None:
+    right, timed = tmp_path / "right.cu", tmp_path / "timed.cu"
+    right.write_text(kernel_source("right"))
+    host = """
+void run(const float *A, const float *B, float *C, int n)
+{
+    auto begin = std::chrono::steady_clock::now();
+    own<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(A, B, C, n, n, n);
+    auto end = std::chrono::steady_clock::now();
+}
+"""
+    timed.write_text(f"#include <chrono>\n{kernel_source('right')}{host}")
+    output = mmcore("compare", str(right), str(timed), "--size", "32", "-q", *EMULATOR).stdout
+    assert re.search(r"^B, \S*timed.cu: warning: unfinished-timing at timed.cu:\d+: ", output, re.MULTILINE)
+    assert "A, " not in output
+
+
 @pytest.mark.usefixtures("files")
 def test_beside_a_wrong_kernel_there_is_no_winner() -> None:
     result = mmcore("compare", "slow.cu", "wrong.cu", "--size", "16", *EMULATOR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.result_view import facts, verdict
 from mmcore.time_ratio import Answer
@@ -56,8 +57,13 @@ def report(comparison: Comparison) -> list[RenderableType]:
 
 
 def reservations(comparison: Comparison) -> list[RenderableType]:
-    """Return the verdicts that name sizes, a line each: those that are wrong, or that were not tried."""
-    return [f"{letter}, {label}: {answer}" for letter, label, answer in _verdicts(comparison) if answer != "TEST PASS"]
+    """Return the verdicts that name sizes, and the bugs of each side's host code, such as its timer's, a line each."""
+    lines: list[RenderableType] = []
+    for (letter, label, answer), side in zip(_verdicts(comparison), comparison.sides, strict=True):
+        file = registry().files.get(side.kernel.name)
+        bugs = [f"warning: {bug}" for bug in file.bugs] if file else []
+        lines += [f"{letter}, {label}: {each}" for each in [*([answer] if answer != "TEST PASS" else []), *bugs]]
+    return lines
 
 
 def faults(comparison: Comparison) -> list[RenderableType]:
