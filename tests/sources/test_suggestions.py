@@ -246,3 +246,18 @@ def test_all_products_are_judged_where_another_file_launches_one(folder: Path) -
     (folder / "main.cu").write_text(f'#include "my.h"\n{launch}')
     output = command(*shlex.split("run my.cu --device emulator --size 32 --no-hazards")).output
     assert output.count("TEST PASS") == 4  # a verdict each, and a table
+
+
+def test_a_size_that_is_compared_for_another_is_no_remainder(folder: Path) -> None:
+    text = """__global__ void mul(const float *A, const float *B, float *C, int widthA, int widthB) {
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    if (row < widthA && column < widthB) {
+        for (int i = 0; i < widthA; i++) sum += A[row * widthA + i] * B[i * widthB + column];
+        C[row * widthB + column] = sum;
+    }
+}"""
+    (folder / "my.cu").write_text(text)
+    output = command(*shlex.split("run my.cu --block 16x16 --device emulator")).output
+    assert "hint: the product is right at 32×48×64 and wrong at 64×48×32, without a remainder: it depends on" in output
+    assert "hint: without a remainder" not in output

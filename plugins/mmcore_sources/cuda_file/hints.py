@@ -24,7 +24,6 @@ from mmcore_sources.cuda_file.endless_loops import endless_loop
 from mmcore_sources.cuda_file.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
-from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
@@ -32,6 +31,7 @@ from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, re
 from mmcore_sources.cuda_file.rounded_down import rounded_down
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -39,8 +39,7 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
-_LARGEST, _LONGEST = 256, 512
-_WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
+_LONGEST = 512
 _WITHOUT_REMAINDER = "without a remainder"
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
@@ -131,14 +130,14 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     if result.verification is not None and result.verification.verified:
         if not result.verified and any(note.what == "block" for note in guessed):
             yield from _tried((small_cell(result.cell, file.kernel),), file, smaller_blocks(file.kernel))
-        failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
+        failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not is_right(cell):  # a race alone leaves the product right
                 yield from _tried((cell,), file, _alike_in_squares(file.kernel))
         return
     small = small_cell(result.cell, file.kernel)
-    tiles = _whole_tiles(small, file.kernel)
+    tiles = whole_cell(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
@@ -162,33 +161,29 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     meant = {name: inferred.attributes[name] for name in options if name != "args"}
     result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
     if not result.sizes:
-        tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
+        tiles = whole_cell(small_cell(result.cell, file.kernel), file.kernel)
         if tiles is not None and is_right(tiles):
             yield from _without_remainder(tiles)
     sized = [
         (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
         for each in result.sizes
     ]
-    of_tiles = [(cell, each["right"]) for cell, each in sized if _is_whole(cell, each["why"], file.kernel)]
+    of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
     if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
         yield from _without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys():
         yield _hint("this says that the unusual reading is meant", result.cell)
 
 
-def _is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:
-    """Return whether a size is made of whole tiles of the grid."""
-    if why.startswith(_WHOLE) or not isinstance(kernel.launch, LaunchText):
-        return why.startswith(_WHOLE)
-    problem = cell.problem(kernel)
-    of_tiles = whole(kernel.launch, problem, kernel.config(**cell.config), square=problem.m == problem.n == problem.k)
-    return (of_tiles.m, of_tiles.n, of_tiles.k) == (cell.m, cell.n, cell.k)
-
-
 def _without_remainder(cell: Cell) -> Iterator[str]:
     """Yield the hint of a size at which a product is right, unless it has hazards there."""
     kernel, result = registry().kernel(cell.kernel), measured(cell)
     if result is not None and judged(result, kernel, "hazards").verified:
+        other = exchanged_cell(cell, kernel)
+        if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
+            both = f"right at {size_of(cell)} and wrong at {size_of(other)}"
+            yield _hint(f"the product is {both}, without a remainder: it depends on which size is greater", other)
+            return
         text, name = kernel.source_text(), kernel.entry.partition("<")[0]
         why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
         yield _hint(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
@@ -215,19 +210,6 @@ def _tried(
 
 def _hint(text: str, cell: Cell) -> str:
     return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
-
-
-def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
-    """Return the launch for whole tiles of the grid, if it differs and is not much larger."""
-    if not isinstance(kernel.launch, LaunchText):
-        return None
-    square = any(isinstance(each, Square) for each in kernel.constraints)
-    problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
-    problem = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
-    sizes = problem.m, problem.n, problem.k
-    if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
-        return None
-    return at_sizes(cell, kernel, *sizes)
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:

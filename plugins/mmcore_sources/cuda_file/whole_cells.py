@@ -1,0 +1,45 @@
+"""The products of whole tiles that are tried for a hint."""
+
+from __future__ import annotations
+
+from mmcore.cell import Cell
+from mmcore.kernel.constraints import Square
+from mmcore.kernel.declaration import Kernel
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.whole_tiles import whole
+from mmcore_sources.cuda_file.tried_cells import at_sizes
+
+WHOLE = "whole tiles"
+"""The reason for a size, as the verdict names it."""
+_LARGEST = 256
+
+
+def whole_cell(cell: Cell, kernel: Kernel) -> Cell | None:
+    """Return the launch for whole tiles of the grid, if it differs and is not much larger."""
+    if not isinstance(kernel.launch, LaunchText):
+        return None
+    square = any(isinstance(each, Square) for each in kernel.constraints)
+    problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
+    problem = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
+    sizes = problem.m, problem.n, problem.k
+    if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
+        return None
+    return at_sizes(cell, kernel, *sizes)
+
+
+def is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:
+    """Return whether a size is made of whole tiles of the grid."""
+    if why.startswith(WHOLE) or not isinstance(kernel.launch, LaunchText):
+        return why.startswith(WHOLE)
+    problem = cell.problem(kernel)
+    of_tiles = whole(kernel.launch, problem, kernel.config(**cell.config), square=problem.m == problem.n == problem.k)
+    return (of_tiles.m, of_tiles.n, of_tiles.k) == (cell.m, cell.n, cell.k)
+
+
+def exchanged_cell(cell: Cell, kernel: Kernel) -> Cell | None:
+    """Return a launch for whole tiles with as many rows as A had columns, and the other way round; None without one."""
+    other = at_sizes(cell, kernel, cell.k, cell.n, cell.m)
+    other = whole_cell(other, kernel) or other
+    greater = (cell.m > cell.k, other.m > other.k), (cell.m < cell.k, other.m < other.k)
+    fits = not kernel.violations(other.problem(kernel), kernel.config(**other.config))
+    return other if fits and is_whole(other, "", kernel) and all(one != two for one, two in greater) else None
