@@ -70,7 +70,8 @@ def _remainder(host: HostCode, node: Node, scope: Node) -> str:
         return ""
     size, step = (host.value(each, scope) for each in (node.children[0], node.children[2]))
     if size and step and size > step > 1:
-        left = f"and the last {size % step} are left out"
+        parts = _is_quotient(node.children[0])  # of which not each is an element of C
+        left = f"with a remainder of {size % step}" if parts else f"and the last {size % step} are left out"
         return f"{text_of(node)}, which is {size} / {step} rounded down, {left}" if size % step else ""
     rounds = above is not None and above.type == "call_expression" and text_of(above.children[0]).endswith(_CEILS)
     if rounds and all(_is_whole(host, each, scope) for each in (node.children[0], node.children[2])):
@@ -79,9 +80,18 @@ def _remainder(host: HostCode, node: Node, scope: Node) -> str:
 
 
 def _is_sum(node: Node) -> bool:
+    return _operator(node) in ("+", "-")
+
+
+def _is_quotient(node: Node) -> bool:
+    return _operator(node) == "/"
+
+
+def _operator(node: Node) -> str:
+    """Return the operator of a binary expression, in parentheses or not; empty for others."""
     while node.type == "parenthesized_expression" and node.named_children:
         node = node.named_children[0]
-    return node.type == "binary_expression" and text_of(node.children[1]) in ("+", "-")
+    return text_of(node.children[1]) if node.type == "binary_expression" else ""
 
 
 def _is_whole(host: HostCode, node: Node, scope: Node) -> bool:
