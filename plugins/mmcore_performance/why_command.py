@@ -23,6 +23,7 @@ from mmcore.verdict import places
 from mmcore.view import View, source_of
 from mmcore_emulator.adapter.api import checked
 from mmcore_emulator.adapter.launch_facts import command_of_all_sizes, launch_command
+from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_performance.why import Why, explained_time, sentence, source_lines
 
@@ -35,7 +36,7 @@ _MOST_WORK = 1e8  # of a check for hazards: ten seconds
 @click.command()
 @click.argument("kernel", type=KernelsParam())
 @launch_options(USUAL_SIZE)
-@click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="The card to explain.")
+@card_option("The card to explain.")
 @timeout_option("everything together")
 @quiet_option
 @json_option

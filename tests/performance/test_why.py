@@ -406,5 +406,11 @@ def test_blocks_outside_of_c_that_return_first_are_not_superfluous(tmp_path: Pat
         assert found & {"superfluous blocks", "repeated work"} == kinds
 
 
+@pytest.mark.parametrize("card", ["T4", "t4", "rtx4090", "RTX 4090"])
+def test_the_name_of_a_card_needs_no_case_and_no_spaces(card: str) -> None:
+    document = json.loads(mmcore("why", "hpsee.tiled", "--block", "32", "--card", card, "--json").stdout)
+    assert document["card"] == ("T4" if len(card) == 2 else "RTX 4090")
+
+
 def test_every_unit_of_a_prediction_has_a_name() -> None:
     assert {*parameters().weights, "start"} == UNITS.keys()

@@ -16,6 +16,7 @@ from mmcore.executor.choose_device import chosen
 from mmcore.kernel.configs import parse_config
 from mmcore.messages import say
 from mmcore.registry import registry
+from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
 from mmcore_tools.compare.operands import two_sides
@@ -42,7 +43,7 @@ class _Operand(KernelParam):
 @problem_options(USUAL_SIZE)
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
 @device_option()
-@click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="For predicted times.")
+@card_option()
 @click.option("--reasons/--no-reasons", default=True, show_default=True, help="Also counts and reasons, by emulator.")
 @timeout_option("everything together")
 @click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or without a GPU predicted so.")

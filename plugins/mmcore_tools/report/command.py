@@ -15,6 +15,7 @@ from mmcore.executor.choose_device import chosen
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
 from mmcore.result_view import verdict
+from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_tools.plots.files import write_file
 from mmcore_tools.report.gathering import COUNTED_SIZE, gathered
@@ -26,7 +27,7 @@ from mmcore_tools.report.page import page
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .html.")
 @launch_options(USUAL_SIZE)
 @device_option()
-@click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="For predicted times.")
+@card_option()
 @timeout_option("everything together")
 @quiet_option
 @json_option
