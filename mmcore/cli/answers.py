@@ -65,8 +65,11 @@ def answered(
     """
     if len(references) > 1:
         return _each(references, answer, timeout, quiet=quiet, as_json=as_json)
-    with whole(timeout):
-        only = answer(references[0])
+    try:
+        with whole(timeout):
+            only = answer(references[0])
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted: no verdict") from None
     if as_json:
         write_json(only.document)
     else:

@@ -60,6 +60,9 @@ class CommandLine(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if not ctx.resilient_parsing:
+            if args[0] not in registry().commands and Path(args[0]).is_file():
+                command = shlex.join(["mmcore", "run", *args])
+                raise MmcoreError(f"{quoted(args[0])} is a file and no command; did you mean this?\n  {command}")
             registry().commands.named(args[0], registry().failed)
         return super().resolve_command(ctx, args)
 
@@ -92,8 +95,10 @@ def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | N
     try:
         status = run()
         print(end="", flush=True)  # what cannot be written is an error of the command
-    except (click.Abort, EOFError, KeyboardInterrupt):
-        return 130, ""  # 128 + SIGINT; the line of ^C ends
+    except KeyboardInterrupt as interrupt:
+        return 130, "\n".join(["", *map(str, interrupt.args)])  # 128 + SIGINT; the line of ^C ends
+    except (click.Abort, EOFError):
+        return 130, ""
     except BrokenPipeError:  # the reader has gone
         return 141, None  # 128 + SIGPIPE
     except click.exceptions.Exit as stopped:

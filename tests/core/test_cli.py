@@ -249,14 +249,25 @@ def test_a_process_without_home_terminal_or_the_signs_of_mathematics_is_no_error
     assert "\x1b" not in result.stdout
 
 
-def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> None:
+def test_control_c_ends_a_run_and_its_worker_process_in_a_sentence(tmp_path: Path) -> None:
     noted = f"print(os.getpid(), file=open({str(tmp_path / 'worker')!r}, 'w'), flush=True)"
     rule = f"{noted}; os.kill(os.getppid(), signal.SIGINT); signal.pause()"
     install(tmp_path, "acme-slow", "acme.slow", kernel_module("acme.slow", rule))
     result = process("run", "acme.slow", "--device", "emulator", PYTHONPATH=python_path(tmp_path), MMCORE_IN_PROCESS="")
-    assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
+    assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "interrupted: no verdict")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "worker").read_text()), 0)
+
+
+def test_a_file_in_place_of_a_command_gets_the_command_that_runs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my.cu").touch()
+    result = mmcore("my.cu", "--size", "32")
+    sentence = "Error: 'my.cu' is a file and no command; did you mean this?\n  mmcore run my.cu --size 32\n"
+    assert (result.exit_code, result.stderr) == (2, sentence)
+    assert mmcore("run", "my.cu").stderr == "Error: my.cu is empty\n"
 
 
 @pytest.mark.parametrize(
