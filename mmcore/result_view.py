@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mmcore.cell import INPUTS
 from mmcore.cli.output import in_turn, parameters
+from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import size_text
 from mmcore.planning.plan import DEFAULT
@@ -42,7 +45,7 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
     if not result.verified:
         return "TEST FAIL"
     wrong = next((tried for tried in result.sizes if not tried["right"]), None)
-    sizes = [each.description for each in kernel.program_sizes] if kernel is not None and wrong else []
+    sizes = [each.description for each in program_conditions(result, kernel)] if kernel is not None and wrong else []
     answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
     if wrong and not sizes:
         return f"{answer} at {size_text(vars(result.cell))}; wrong at {size_text(wrong)}"
@@ -50,6 +53,22 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
         return answer
     more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
     return f"{answer} at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
+
+
+def program_conditions(result: Result, kernel: Kernel) -> Sequence[Constraint]:
+    """Return what the sizes of a kernel's own program satisfy, less what a right product of a result contradicts."""
+    config, cells = result.cell.config_of(kernel), {True: [result.cell], False: []}
+    for tried in result.sizes:
+        cells[tried["right"]].append(replace(result.cell, **{name: tried[name] for name in SIZES}))
+    right, wrong = ([cell.problem(kernel) for cell in cells[each]] for each in (True, False))
+    weaker = list[Constraint]()
+    for constraint in kernel.program_sizes:
+        if not any(constraint.violation(problem, config) for problem in right):
+            weaker.append(constraint)
+        elif isinstance(constraint, Multiple):
+            weaker += constraint.common(right, config)
+    exclude = all(any(each.violation(problem, config) for each in weaker) for problem in wrong)
+    return weaker if exclude else kernel.program_sizes
 
 
 def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:

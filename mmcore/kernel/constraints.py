@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Protocol, runtime_checkable
 
 from mmcore.errors import InvalidKernel
@@ -87,6 +88,12 @@ class Multiple:
             return self.times * self.of
         _, dot, axis = self.of.partition(".")
         return self.times * int(getattr(config.block, axis) if dot else getattr(config, self.of))
+
+    def common(self, problems: Sequence[Problem], config: Config) -> list[Multiple]:
+        """Return the multiples that the sizes of further problems are, too."""
+        steps = {name: gcd(self.step(config), *(getattr(each, name) for each in problems)) for name in self.sizes}
+        several = dict.fromkeys(step for step in steps.values() if step > 1)
+        return [Multiple(tuple(name for name in self.sizes if steps[name] == step), step) for step in several]
 
     @property
     def description(self) -> str:

@@ -95,6 +95,53 @@ int main()
         assert (f"remainders are left out: {steps} and leaves the rest of k out, and {grid}\n" in shown) == named
 
 
+STEPS = """__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[3][16][8], b[3][8][16];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
+    float sum = 0;
+    for (int s = 0; s < FILLED; s++) {
+        if (x < 8) a[s][y][x] = A[row * k + s * 8 + x];
+        if (y < 8) b[s][y][x] = B[(s * 8 + y) * n + col];
+    }
+    for (int t = 0; t < k / 8; t++) {
+        int s = (t + FILLED) % 3;
+        if (t + FILLED < k / 8) {
+            if (x < 8) a[s][y][x] = A[row * k + (t + FILLED) * 8 + x];
+            if (y < 8) b[s][y][x] = B[((t + FILLED) * 8 + y) * n + col];
+        }
+        __syncthreads();
+        for (int i = 0; i < 8; i++) sum += a[t % 3][y][i] * b[t % 3][i][x];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+int main()
+{
+    int m = 512, n = 512, k = 512;
+    float *A, *B, *C;
+    mm<<<dim3(n / 16, m / 16), dim3(16, 16)>>>(A, B, C, m, n, k);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "options", "answer"),
+    [
+        (1, "--size 16x16x8", "TEST PASS if m and n are multiples of 16 and k is a multiple of 8"),
+        (
+            2,
+            "--size 16x16x24",
+            "TEST PASS if m and n are multiples of 16 and k is a multiple of 8 and k is at least 16",
+        ),
+        (2, "--size 16x16x8", "TEST FAIL"),
+    ],
+)
+def test_a_loop_says_what_k_is_a_multiple_of(filled: int, options: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(STEPS.replace("FILLED", str(filled)))
+    assert run(options).stdout.splitlines()[-1] == answer
+
+
 def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:
     (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
     assert run().stdout.splitlines()[-2].startswith("  mmcore run my.cu -m 32 -n 32 -k 32")

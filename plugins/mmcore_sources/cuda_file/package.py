@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
+from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, steps_of_k, whole_tiles
 
@@ -101,7 +102,7 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     several = (*attributes["constraints"], *attributes["program_sizes"])
-    constraints = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo)]
+    constraints = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo | AtLeast)]
     if not attributes["program_sizes"]:
         constraints += _whole(inferred, text)
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))

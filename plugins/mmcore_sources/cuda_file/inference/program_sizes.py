@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from mmcore.kernel.constraints import Multiple
+from mmcore.kernel.configs import Config
+from mmcore.kernel.constraints import Constraint, Multiple
+from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
@@ -15,11 +18,26 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.parameters import launched_numbers, value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
+from mmcore_sources.cuda_file.repairs.loop_edits import quotients
 
 _STEP = 128  # along k, which a grid does not divide
 _BRANCHES = ("if_statement", "conditional_expression", "while_statement", "for_statement")
 _LEAST = re.compile(r"(?:\w+::)?f?(?:min|max)[fl]?|clamp")
 _COMPARES = re.compile(r"[<>]")
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A constraint: k is not less than a tile, as a pipeline may fill its stages before its loop along k."""
+
+    k: int
+
+    @property
+    def description(self) -> str:
+        return f"k is at least {self.k}"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return f"k = {problem.k} is less than {self.k}" if problem.k < self.k else None
 
 
 def program_sizes(
@@ -30,7 +48,7 @@ def program_sizes(
     rule: LaunchText,
     values: Mapping[str, Any],
     of_template: Mapping[str, int],
-) -> tuple[Multiple, ...]:
+) -> tuple[Constraint, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
 
     ``values`` contains the extents of the block and the config, ``of_template`` the sizes that the launch passes as
@@ -48,19 +66,26 @@ def program_sizes(
         return ()
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
-    step = math.lcm(max(found.values(), default=1), *_steps_of_loops(source, body, launch, set(roles.sizes)))
-    steps["k"] = math.gcd(sizes["k"], min(step, _STEP))
+    of_k = {name for name, role in roles.sizes.items() if role == "k"} or set(roles.sizes)
+    loops = math.lcm(*_steps_of_loops(source, body, launch, of_k))
+    tile = math.lcm(max(found.values(), default=1), loops)
+    steps["k"] = math.gcd(sizes["k"], min(tile, _STEP) if loops == 1 else loops)
     if roles.square:
         steps = dict.fromkeys("mnk", math.lcm(*steps.values()))
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
     steps = {role: step for role, step in steps.items() if step > 1 and not (role == "k" and roles.depth)}
     several = dict.fromkeys(steps.values())
-    return tuple(Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
+    multiples = (Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
+    least = min(tile, _STEP, sizes["k"])
+    return (*multiples, *([AtLeast(least)] if 1 < steps.get("k", least) < least else []))
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
-    """Yield the steps of a kernel's loops up to a size, such as 128 of ``t += 2 * TILE``."""
+    """Yield the steps of a kernel's loops up to a size: 128 of ``t += 2 * TILE``, 64 of ``t < K / 64``."""
+    for quotient in quotients([*walk(body.function.body)]):
+        if sizes & {*identifiers(quotient)}:
+            yield value_of(text_of(quotient.children[2]), source, launch) or 1
     for loop in walk(body.function.body):
         update = loop.child_by_field_name("update") if loop.type == "for_statement" else None
         if update is not None and update.type == "assignment_expression" and text_of(update.children[1]) == "+=":
