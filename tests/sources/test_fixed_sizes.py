@@ -69,6 +69,11 @@ def test_a_source_that_uses_parts_of_its_sizes_otherwise_keeps_them() -> None:
     assert sizes_of(EDGES.replace("i < K", "i < PART * 32 + 2")) == [(3077, 3081, 3074)] * 3
 
 
+@pytest.mark.parametrize(("bound", "smaller"), [("3074", False), ("K / 2 * 2", True), ("32 * 97 - 30", False)])
+def test_a_loop_up_to_another_number_keeps_the_sizes(bound: str, smaller: bool) -> None:
+    assert (sizes_of(EDGES.replace("i < K", f"i < {bound}"))[1] != (3077, 3081, 3074)) == smaller
+
+
 def test_a_size_keeps_the_type_of_its_expression() -> None:
     found = kernel(EDGES.replace("PART 96", "PART (size_t)96"))
     assert "#define M (((PART * 32 + 5)) * 0 + MMCORE_M)" in found.source_text()

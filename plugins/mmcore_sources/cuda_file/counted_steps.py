@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.arguments import MATRICES, SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.program import read_program
@@ -31,14 +31,29 @@ def counted_loop(kernel: Kernel, config: Config) -> CountedLoop | None:
     if function is None:
         return None
     roles = {one.name: str(role) for one, role in zip(function.parameters, kernel.arguments, strict=False)}
+    matrices = {role: name for name, role in roles.items() if role in MATRICES}
     sizes = {name for name, role in roles.items() if role in SIZES}
-    inputs = {name: role for name, role in roles.items() if role in ("A", "B")}
-    body, reader = Body(function), Reader(program)
-    for loop in _outer_loops(function.body):
+    return loop_along_k(Body(function), Reader(program), matrices, sizes, kernel.column_major, config)
+
+
+def loop_along_k(
+    body: Body,
+    reader: Reader,
+    matrices: Mapping[str, str],
+    sizes: set[str],
+    column_major: str,
+    config: Mapping[str, object],
+) -> CountedLoop | None:
+    """Return the first outer loop of a body that steps along k of A and of B up to a number; None without one.
+
+    ``matrices`` contains the pointer of each matrix; ``sizes`` are the names of sizes.
+    """
+    inputs = {role: name for role, name in matrices.items() if role in ("A", "B")}
+    for loop in _outer_loops(body.function.body):
         variable, bound = _counted(loop, reader)
         depths = set[int]()
-        for pointer, role in inputs.items() if bound else ():
-            rows = (role == "A") == (role in kernel.column_major)  # a step along k is a row of the stored matrix
+        for role, pointer in inputs.items() if bound else ():
+            rows = (role == "A") == (role in column_major)  # a step along k is a row of the stored matrix
             depths.add(_depth(_along_k(body, pointer, variable, sizes, rows=rows), reader, config))
         if len(inputs) == 2 and len(depths) == 1 and (depth := depths.pop()):
             return CountedLoop(loop.start_point.row + 1, bound * depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
+from mmcore_sources.cuda_file.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import with_free_sizes
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.product import Product, product_of
@@ -94,11 +98,22 @@ def _fixed_sizes(
     if fixing is None:
         return constraints, [], shortened
     sizes = product.roles.sizes
-    free = with_free_sizes(kernel, sizes) if sizes and not sizes.keys() & kernel.parameters.keys() else None
+    fixed = not sizes or sizes.keys() & kernel.parameters.keys() or _counts_steps(kernel, product, launch)
+    free = None if fixed else with_free_sizes(kernel, sizes)
     scaled = replace(fixing, rule=launch.text if free else None)
     constraints = tuple(scaled if each is fixing else each for each in constraints)
     changed = {"text": free[0], "defines": free[1]} if free else shortened
     return constraints, [scaled.note(sizes or ("the fragments",))], changed
+
+
+def _counts_steps(kernel: SourceKernel, product: Product, launch: LaunchRule) -> bool:
+    """Return whether a loop along k goes up to a number that does not follow from the constants that are sizes."""
+    sizes = product.roles.sizes
+    reader = Reader(kernel.source, {name: ast.Name(role) for name, role in sizes.items()})
+    config = Config({"block": (1, 1, 1), **product.chosen.values})
+    config = Config({**config, "block": launch.block(config) if callable(launch.block) else launch.block})
+    pointers, columns = product.roles.pointers, product.column_major
+    return loop_along_k(kernel.body, reader, pointers, {*sizes}, columns, config) is not None
 
 
 def _macros(kernel: SourceKernel) -> dict[str, str]:
