@@ -142,6 +142,28 @@ def test_a_loop_says_what_k_is_a_multiple_of(filled: int, options: str, answer: 
     assert run(options).stdout.splitlines()[-1] == answer
 
 
+@pytest.mark.parametrize(
+    ("guard", "store", "declared"),
+    [
+        ("", "", 'constraints=(Multiple(("n",), 16), Multiple(("m",), 16), Multiple(("k",), 4)),'),
+        ("if (row >= m || col >= n) return;", "", ""),
+        ("bool inside = row < m && col < n;", "if (inside) ", ""),
+    ],
+)
+def test_a_package_of_an_unguarded_kernel_declares_its_whole_tiles(
+    guard: str, store: str, declared: str, folder: Path
+) -> None:
+    text = KERNEL.replace("int N", "int m, int n, int k").replace("GUARD", guard)
+    loop = "for (int i = 0; i < k; i += 4) for (int j = i; j < i + 4; j++)"
+    text = text.replace("for (int k = 0; k < N; k++)", loop).replace("row * N + k", "row * k + j")
+    text = text.replace("B[k * N + col]", "B[j * n + col]").replace("C[row * N", f"{store}C[row * n")
+    (folder / "my.cu").write_text(text)
+    assert command("new-plugin", "acme.whole", "--from", "my.cu").exit_code == 0
+    (module,) = folder.rglob("whole.py")
+    lines = module.read_text().splitlines()
+    assert [each.strip() for each in lines if "constraints" in each] == ([declared] if declared else [])
+
+
 def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:
     (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
     assert run().stdout.splitlines()[-2].startswith("  mmcore run my.cu -m 32 -n 32 -k 32")

@@ -687,3 +687,20 @@ def test_two_failures_with_a_rest_of_k_name_the_loop_that_leaves_it_out(
     found = Conformance(kernel, "emulator", "emulator", SEED, tuple(outcomes_by_size(passed=passed, failed=TWO)))
     said = report(found, quiet=False, verbose=False)[-1]
     assert said == f"\nFAIL product: 2 cases; the smallest, 64×128×32 with b16 (a size): wrong{cause}\n  $ $"
+
+
+@pytest.mark.parametrize(
+    ("failed", "common"),
+    [
+        ((64, 64, 24), "m and n are multiples of 64 and k is a multiple of 16."),
+        ((32, 64, 32), "m and n are multiples of 64 and k is a multiple of 16."),
+        ((64, 64, 48), None),
+    ],
+)
+def test_the_multiples_that_separate_passed_from_failed_cases_are_named(
+    tmp_path: Path, failed: tuple[int, int, int], common: str | None
+) -> None:
+    outcomes = outcomes_by_size(passed=(*WHOLE, (64, 128, 80)), failed=(failed,))
+    found = Conformance(wrong_kernels.kernel(tmp_path), "emulator", "emulator", SEED, tuple(outcomes))
+    said = str(report(found, quiet=False, verbose=False)[-1])
+    assert said.partition("have this in common: ")[2] == (common or "")

@@ -21,7 +21,7 @@ from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
-from mmcore_sources.cuda_file.whole_sizes import compute_capability, steps_of_k, whole_tiles
+from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
@@ -141,13 +141,17 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
 
 
 def _whole(inferred: Inferred, text: str) -> list[Constraint]:
-    """Return the multiples that sizes are where the grid, or the loop along k, counts whole tiles."""
+    """Return the multiples that sizes are where a kernel, its grid, or its loop along k leaves remainders out."""
     attributes = inferred.attributes
     (config,), entry = attributes["configs"], str(attributes["entry"]).partition("<")[0].rpartition("::")[2]
     signature = next((each for each in signatures(text) if each.name == entry), None)
     pairs = zip(signature.parameters, attributes["arguments"], strict=False) if signature is not None else ()
     roles = {each.name: role for each, role in pairs if isinstance(role, str) and role in SIZES}
-    return [*whole_tiles(attributes["constraints"], config), *steps_of_k(text, entry, roles, config)]
+    if is_unguarded(text, entry, roles, attributes):
+        return [*whole_tiles(attributes["launch"], config), *steps_of_k(text, entry, roles, config, unguarded=True)]
+    rules = [each.rule for each in attributes["constraints"] if isinstance(each, SomeBlock)]
+    tiles = [each for rule in rules for each in whole_tiles(rule, config)]
+    return [*tiles, *steps_of_k(text, entry, roles, config, unguarded=False)]
 
 
 def _why_config(inferred: Inferred) -> str:

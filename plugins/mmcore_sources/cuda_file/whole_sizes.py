@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmcore.kernel.arguments import SIZES
-from mmcore.kernel.constraints import Constraint, Multiple
-from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.inference.expressions import EXTENTS
+from mmcore.kernel.arguments import SIZES, TensorMap
+from mmcore.kernel.constraints import Multiple, Square
+from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, tiles_of
+from mmcore_sources.cuda_file.inference.program_sizes import guards, loop_steps
+from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
 from mmcore_sources.cuda_file.repairs.edits import whole_steps
 
 _LATER = {
@@ -21,30 +24,45 @@ _LATER = {
 _OF_ONE_ARCHITECTURE = re.compile(r"\bwgmma\b|setmaxnreg")
 
 
-def whole_tiles(constraints: tuple[Constraint, ...], config: Mapping[str, Any]) -> Iterator[Multiple]:
-    """Yield the rows and columns of whole tiles, where a grid is rounded down."""
+def is_unguarded(text: str, entry: str, roles: Mapping[str, str], attributes: Mapping[str, Any]) -> bool:
+    """Return whether a kernel gets the rows and columns of C, and compares them with no thread's place.
+
+    ``attributes`` are those of the inferred kernel. Copies by a tensor map of C leave remainders out themselves.
+    """
+    known = {*roles.values()} | {"m" for each in attributes["constraints"] if isinstance(each, Square)}
+    stores_tiles = any(isinstance(each, TensorMap) and each.matrix == "C" for each in attributes["arguments"])
+    function = _function(text, entry)
+    if function is None or stores_tiles or not {"m", "n"} <= known:
+        return False
+    return not guards(Body(function), set(roles))
+
+
+def _function(text: str, entry: str) -> Function | None:
+    return next((each for each in read_program(text).functions if each.is_named(entry)), None)
+
+
+def whole_tiles(rule: LaunchText, config: Mapping[str, Any]) -> Iterator[Multiple]:
+    """Yield the rows and columns of a grid's whole tiles."""
     block = config["block"]
     extents = dict(zip(EXTENTS, (*block, 1, 1), strict=False)) if isinstance(block, tuple) else {}
     parameters = {name: value for name, value in config.items() if isinstance(value, int)}
-    for each in constraints:
-        if isinstance(each, SomeBlock):
-            found = tiles_of(each.rule, {**dict.fromkeys(SIZES, 64), **extents, **parameters})
-            yield from (Multiple(size, tile) for size, tile in found.items() if tile > 1)
+    found = tiles_of(rule, {**dict.fromkeys(SIZES, 64), **extents, **parameters})
+    yield from (Multiple(size, tile) for size, tile in found.items() if tile > 1)
 
 
-def steps_of_k(text: str, entry: str, roles: Mapping[str, str], config: Mapping[str, Any]) -> Iterator[Multiple]:
-    """Yield the depth of the whole steps that a kernel takes along k."""
-    bound = whole_steps(text, entry, roles)
-    if bound is None:
-        return
-    depth = bound.children[2]
-    word = (depth.text or b"").decode()
-    if word in config:
-        yield Multiple("k", word)
-        return
-    number = Reader(read_program(text)).whole(depth)
-    if number is not None and number > 1:
-        yield Multiple("k", number)
+def steps_of_k(
+    text: str, entry: str, roles: Mapping[str, str], config: Mapping[str, Any], *, unguarded: bool
+) -> Iterator[Multiple]:
+    """Yield the depth of the whole steps that a kernel takes along k; of all steps, if it is unguarded."""
+    function, bound = _function(text, entry), whole_steps(text, entry, roles)
+    depths = [bound.children[2]] if bound is not None else []
+    if unguarded and function is not None and not depths:
+        of_k = {name for name, role in roles.items() if role == "k"} or set(roles)
+        depths = [*loop_steps(Body(function), of_k)]
+    for word in dict.fromkeys(map(text_of, depths)):
+        number = config[word] if word in config else Reader(read_program(text)).whole(word)
+        if number is not None and number > 1:
+            yield Multiple("k", word if word in config else number)
 
 
 def compute_capability(text: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, are_remainders_of_k, groups
+from mmcore_tools.conform.separating import separating_multiples
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -123,6 +124,9 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
     ]
     counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
     failures = [line for name in PROPERTIES for line in _failures(conformance, name)]
+    if multiples := separating_multiples(conformance.outcomes):
+        conditions = " and ".join(each.description for each in multiples)
+        failures.append(f"\nAll cases that passed, and none that failed, have this in common: {conditions}.")
     return [result, "", fields(facts), "", fields(counts), *failures, *(_cases(conformance) if verbose else ())]
 
 

@@ -82,16 +82,21 @@ def program_sizes(
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
-    """Yield the steps of a kernel's loops up to a size: 128 of ``t += 2 * TILE``, 64 of ``t < K / 64``."""
+    """Yield the steps of a kernel's loops up to a size where it is launched."""
+    return (value_of(text_of(step), source, launch) or 1 for step in loop_steps(body, sizes))
+
+
+def loop_steps(body: Body, sizes: set[str]) -> Iterator[Node]:
+    """Yield the steps of a kernel's loops up to a size: 128 of ``t += 128``, 64 of ``t < K / 64``."""
     for quotient in quotients([*walk(body.function.body)]):
         if sizes & {*identifiers(quotient)}:
-            yield value_of(text_of(quotient.children[2]), source, launch) or 1
+            yield quotient.children[2]
     for loop in walk(body.function.body):
         update = loop.child_by_field_name("update") if loop.type == "for_statement" else None
         if update is not None and update.type == "assignment_expression" and text_of(update.children[1]) == "+=":
             condition = loop.child_by_field_name("condition")
             if condition is not None and sizes & {*identifiers(condition)}:
-                yield value_of(text_of(update.children[2]), source, launch) or 1
+                yield update.children[2]
 
 
 def _changes(launch: HostLaunch) -> bool:
@@ -118,12 +123,14 @@ def _compares_places(body: Body, condition: Node, sizes: set[str]) -> bool:
 
 
 def _conditions(node: Node) -> Iterator[Node]:
-    """Yield the conditions of branches and loops, and the calls that limit a number."""
+    """Yield the conditions of branches and loops, other comparisons, and the calls that limit a number."""
     for each in walk(node):
         condition = each.child_by_field_name("condition") if each.type in _BRANCHES else None
         if condition is not None:
             yield condition
-        elif each.type == "call_expression" and _LEAST.fullmatch(text_of(each.children[0])):
+        compares = each.type == "binary_expression" and text_of(each.children[1]) in ("<", ">", "<=", ">=")
+        limits = each.type == "call_expression" and _LEAST.fullmatch(text_of(each.children[0]))
+        if condition is None and (compares or limits):
             yield each
 
 
