@@ -32,16 +32,10 @@ def findings(result: Result, extent: str) -> Findings | None:
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
     fixed = next((each for each in file.kernel.constraints if isinstance(each, FixedSizes)), None)
-    not_tried = _fixed(fixed, result) if fixed is not None and extent == "all" else ""
+    cell, not_tried = result.cell, ""
+    if fixed is not None and extent == "all":
+        not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
     return Findings("", tuple(violations), tuple(warnings), not_tried=not_tried)
-
-
-def _fixed(fixed: FixedSizes, result: Result) -> str:
-    """Return why other sizes were not tried, with the option for the source's own sizes."""
-    own = fixed.m, fixed.n, fixed.k
-    cell = result.cell
-    smaller = (cell.m, cell.n, cell.k) != own
-    return f"the source fixes {'×'.join(map(str, own))}, see {fixed.option}" if smaller else "the source fixes them"
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:

@@ -24,6 +24,7 @@ from mmcore_sources.cuda_file.endless_loops import endless_loop
 from mmcore_sources.cuda_file.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
@@ -68,6 +69,15 @@ def hints(result: Result) -> Iterator[str]:
     yield from found
     if not changed and any(each.startswith(f"hint: {_WITHOUT_REMAINDER}") for each in found):
         yield from remainder_repairs(result, file.kernel)
+    yield from _smaller(result, file.kernel)
+
+
+def _smaller(result: Result, kernel: Kernel) -> Iterator[str]:
+    """Yield that a wrong product is smaller than the one whose sizes the source fixes."""
+    for each in kernel.constraints if not result.verified else ():
+        why = each.why_smaller(*(getattr(result.cell, name) for name in "mnk")) if isinstance(each, FixedSizes) else ""
+        if why:
+            yield f"wrong at {size_of(result.cell)}: {why}"
 
 
 def _endless(result: Result, kernel: Kernel) -> str:

@@ -28,6 +28,7 @@ from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
+_SMALL = 256  # a size that is kept where others are shortened
 _STEP = 128  # that most tiles divide, which leaves their remainders as they are
 
 
@@ -52,6 +53,11 @@ class FixedSizes:
     def option(self) -> str:
         """The option that asks for the source's own sizes."""
         return f"--size {self.m}" if self.m == self.n == self.k else f"--size {self.m}x{self.n}x{self.k}"
+
+    def why_smaller(self, *sizes: int) -> str:
+        """Return that the source fixes larger sizes than some, with the option for its own; empty for its own."""
+        own = self.m, self.n, self.k
+        return "" if sizes == own else f"the source fixes {'×'.join(map(str, own))}, see {self.option}"
 
     def note(self, names: Iterable[str]) -> Note:
         """Return the note on sizes that constants of these names fix."""
@@ -121,13 +127,24 @@ def _divided(sizes: tuple[int, int, int], factor: int) -> tuple[int, int, int]:
 
 
 def _shortened(sizes: tuple[int, int, int], factor: int, step: int) -> tuple[int, int, int]:
-    """Return sizes with a fraction of their whole steps, and with the same remainders."""
-    m, n, k = (size % step + size // (step * factor) * step for size in sizes)
+    """Return sizes with a fraction of their whole steps and with the same remainders; small ones as they are."""
+
+    def shortened(size: int) -> int:
+        steps = max(size // (step * factor), size % step < _LEAST)
+        return min(size, size % step + steps * step) if size > _SMALL else size
+
+    m, n, k = map(shortened, sizes)
     return m, n, k
 
 
 def _are_large(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
-    return all(size >= _LEAST or size == whole for size, whole in zip(sizes, own, strict=True))
+    """Return whether sizes are large enough, and in the same order as the source's own."""
+    large = all(size >= _LEAST or size == whole for size, whole in zip(sizes, own, strict=True))
+    return large and _ranks(sizes) == _ranks(own)
+
+
+def _ranks(sizes: tuple[int, ...]) -> list[int]:
+    return [sum(size > other for other in sizes) for size in sizes]
 
 
 @dataclass(frozen=True)
