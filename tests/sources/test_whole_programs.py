@@ -61,6 +61,14 @@ def test_an_unguarded_kernel_is_judged_at_the_sizes_of_its_program(
     assert ("hint: " in result.stdout) != passed
 
 
+def test_a_program_with_a_wrong_size_of_its_own_is_not_said_to_be_right(folder: Path) -> None:
+    text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")
+    (folder / "my.cu").write_text(text.replace("C[row", "if (N == 48) sum = 0;\n    C[row"))
+    shown = run().stdout
+    assert "warning: wrong at further sizes: out-of-bounds" in shown
+    assert "its program does not use" not in shown
+
+
 def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:
     loop = "for (int j = 0; j < N; j += 2 * 16) for (int k = j; k < j + 32; k++)"
     text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")

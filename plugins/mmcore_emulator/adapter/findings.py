@@ -28,6 +28,7 @@ _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
 _BY_VALUE = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
+_OTHER_SIZES = "wrong at sizes that its program does not use"
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
 
@@ -60,7 +61,11 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
     except MmcoreError as error:
         found = hazards if hazards.looked else Findings(f"not looked for: {error}")
         return replace(found, not_tried=limit_name(error)), ()
-    return _combined(hazards, examination, result, sized=extent == "size"), examination.tried
+    used = [result.cell] if extent == "size" else []
+    used += [each.cell for each in examination.tried if each.is_right]
+    in_program = any(kernel.in_program(each.problem(kernel), kernel.config(**result.config)) for each in used)
+    heading = _OTHER_SIZES if in_program and examination.wrong is None else "wrong at further sizes"
+    return _combined(hazards, examination, result, heading, sized=extent == "size"), examination.tried
 
 
 def _with_proof(
@@ -102,8 +107,11 @@ def _has_name(result: Result, kernel: Kernel) -> bool:
     return False
 
 
-def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
-    """Return the findings of both; a fault is a warning if the user named the size."""
+def _combined(hazards: Findings, examination: Examination, result: Result, heading: str, *, sized: bool) -> Findings:
+    """Return the findings of both; a fault is a warning if the user named the size.
+
+    ``heading`` begins the warning of a fault at a size that the kernel's own program does not use.
+    """
     if examination.wrong is not None and (refused := examination.wrong.refusal):
         examination = replace(examination, tried=(), left_out=refused, limit=refused)
     looked, faults, warnings = [hazards.looked], _causes(examination.faults), list(hazards.warnings)
@@ -116,9 +124,11 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
             looked.append(f"found at {wrong} on the emulator\n{command}")
     elif not sized:
         looked.append("none on the emulator")
-    if (outside := examination.outside) is not None:
+    known = {(fault.kind, fault.source, fault.line) for fault in examination.faults}
+    if (outside := examination.outside) is not None and (fault := examination.reminder) is not None:
         command = launch_command("run", replace(outside.cell, seed=None, config=result.cell.config))
-        warnings.append(f"wrong at sizes that its program does not use: {examination.reminder}\n  {command}")
+        if (fault.kind, fault.source, fault.line) not in known:
+            warnings.append(f"{heading}: {fault}\n  {command}")
     if examination.left_out:
         looked.append(f"not tried: {examination.left_out}")
     if not sized:
