@@ -78,7 +78,11 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
             not_executed=(*result.not_executed, *findings.not_executed),
             not_tried=result.not_tried or findings.not_tried,
         )
-    return replace(result, times=(), compared=()) if result.violations else result
+    if not result.violations:
+        return result
+    faults = {*map(str, result.violations)}
+    warnings = tuple(each for each in result.warnings if each not in faults)
+    return replace(result, warnings=warnings, times=(), compared=())
 
 
 def _place(violation: Violation) -> tuple[object, ...]:

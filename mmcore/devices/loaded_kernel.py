@@ -26,7 +26,17 @@ from mmcore.devices.base import (
 )
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.arguments import (
+    MATRICES,
+    Argument,
+    Scalar,
+    Struct,
+    TensorMap,
+    Workspace,
+    check_argument,
+    scalar_of,
+    scalar_value,
+)
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.planning.plan import Plan, resource_violations, static_memory_violations, violation
@@ -174,6 +184,10 @@ class LoadedKernel:
     def _bound_map(self, map: TensorMap, name: str) -> MatrixMap:
         """Return a tensor map with its buffer."""
         problem = self.plan.problem
+        if map.layout is not None:
+            extents, strides = map.layout(problem, self.plan.config)
+            map = replace(map, extents=extents, strides=strides, layout=None)
+            check_argument(map)
         if name in MATRICES:
             rows, columns = problem.stored_shape(name)
             extents, strides = (map.extents or (rows, columns)), (map.strides or (problem.leading(name), 1))

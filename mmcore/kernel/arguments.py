@@ -6,9 +6,10 @@ import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import native
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.signature import Signature
@@ -60,6 +61,13 @@ class Workspace:
         object.__setattr__(self, "nbytes", native(self.nbytes) or len(content))
 
 
+class MapLayout(Protocol):
+    """A rule for the extents and strides of a tensor map, in elements, slowest axis first."""
+
+    def __call__(self, problem: Problem, config: Config, /) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the extents and the strides."""
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """A tensor map (``CUtensorMap``, passed by value as ``__grid_constant__``) over a matrix or a workspace.
@@ -75,6 +83,7 @@ class TensorMap:
         dtype: type of the elements; the matrix's own by default. A workspace has no extents, strides and type of its
             own: they must be given.
         pointer: whether the function takes a pointer to the map in device memory instead.
+        layout: a rule that returns extents and strides for a problem and a config, instead of numbers.
     """
 
     matrix: str
@@ -84,6 +93,7 @@ class TensorMap:
     strides: tuple[int, ...] = ()
     dtype: str = ""
     pointer: bool = False
+    layout: MapLayout | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
 from mmcore_sources.cuda_file.inference.unusual import Unusual
 from mmcore_sources.cuda_file.tried_cells import measured, small_cell
 
@@ -31,6 +32,10 @@ def findings(result: Result, extent: str) -> Findings | None:
             violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
+    for layout in encoded_layouts(file.kernel.arguments):
+        if layout.is_of_program:
+            source = file.kernel.source.name
+            violations.append(Violation("wrong-stride", layout.fault, source=source, line=layout.line))
     fixed = next((each for each in file.kernel.constraints if isinstance(each, FixedSizes)), None)
     cell, not_tried = result.cell, ""
     if fixed is not None and extent == "all":

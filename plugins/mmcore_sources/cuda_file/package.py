@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, 
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
+from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -181,13 +182,20 @@ def _argument(argument: Any) -> str:
         return f"Struct({_tuple(list(map(_argument, argument.members)))})"
     if isinstance(argument, TensorMap):
         in_memory = ", pointer=True" * argument.pointer
-        return f"TensorMap({_text(argument.matrix)}, box={argument.box}, swizzle={argument.swizzle}{in_memory})"
+        layout = f", layout={_layout(argument.layout)}" if isinstance(argument.layout, EncodedLayout) else ""
+        return f"TensorMap({_text(argument.matrix)}, box={argument.box}, swizzle={argument.swizzle}{in_memory}{layout})"
     if isinstance(argument, Workspace):
         return f"Workspace({_text(argument.name)}, content=bytes({argument.nbytes}))"
     if isinstance(argument, Scalar):
         value = _text(argument.value) if isinstance(argument.value, str) else repr(argument.value)
         return f"Scalar({value}, {_text(argument.type)})"
     return _text(argument)
+
+
+def _layout(layout: EncodedLayout) -> str:
+    """Return the rule of a tensor map as Python code."""
+    both = (parse_expressions(text, "the tensor map") for text in (layout.extents, layout.strides))
+    return f"lambda problem, config: {_tuple([_tuple(list(map(python_text, each))) for each in both])}"
 
 
 def _config(config: Mapping[str, Any]) -> str:

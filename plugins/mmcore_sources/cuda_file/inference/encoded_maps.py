@@ -24,6 +24,7 @@ _TYPES = {
 }
 _NUMBERS = {f"CU_TENSOR_MAP_DATA_TYPE_{name}": number for number, name in enumerate(_TYPES)}
 _NUMBERS |= {f"CU_TENSOR_MAP_SWIZZLE_{n}B": n for n in (32, 64, 128)} | {"CU_TENSOR_MAP_SWIZZLE_NONE": 0}
+_FURTHER = re.compile(r" ?\+ ?1$")  # an array without its first element
 _ENCODE = 12  # parameters of cuTensorMapEncodeTiled
 
 
@@ -36,6 +37,8 @@ class Encoded:
     element: str = ""  # the type in C; empty if unknown
     rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
     line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
+    extents: tuple[tuple[Reader, Node], ...] = ()  # of the tensor in elements, fastest axis first
+    strides: tuple[tuple[Reader, Node], ...] = ()  # in bytes, of each axis but the fastest
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | 
     lengths = [of.whole(each) for of, each in extents]
     if axes > 2 and [*lengths[:1], *lengths[3:]] != [whole[-1], *[1] * (axes - 3)]:
         return None  # a batch, perhaps; not pieces of rows
-    return Encoded(whole, swizzle, _element(reader, arguments[1]), rows, line)
+    strides = _elements(reader, arguments[5])[_FURTHER.search(text_of(arguments[5])) is not None :]
+    element = _element(reader, arguments[1])
+    return Encoded(whole, swizzle, element, rows, line, tuple(extents), tuple(strides[: axes - 1]))
 
 
 def _element(reader: Reader, node: Node) -> str:

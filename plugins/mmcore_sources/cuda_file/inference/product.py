@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
+from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
 from mmcore_sources.cuda_file.inference.roles import (
@@ -81,10 +82,12 @@ def product_of(kernel: SourceKernel) -> Product:
     adds = "beta" not in given and adds_to_c(body, roles)
     scales, operation_notes = operation({name: factors[name] for name in factors.keys() - given.keys()}, adds=adds)
     columns, storage_notes = _storage(kernel, roles, fragment[1] if fragment is not None else "")
+    declared = {**types, **given}
+    roles, layout_notes = with_layouts(kernel, roles, constraints, str(declared.get("column_major", columns)), declared)
     batch = [Note("batch", "its first product", "blocks along z compute the others", "none")] if roles.batch else []
     return Product(
         roles=roles,
-        constraints=(*constraints, *aligned_rows(roles, {**types, **given})),
+        constraints=(*constraints, *aligned_rows(roles, declared)),
         types=types,
         scales=scales,
         factors=factors,
@@ -92,7 +95,7 @@ def product_of(kernel: SourceKernel) -> Product:
         unusual=_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
         chosen=free,
         launched={name: chosen.values[name] for name in of_template},
-        notes=(*notes, *map_notes, *operation_notes, *storage_notes, *batch),
+        notes=(*notes, *map_notes, *layout_notes, *operation_notes, *storage_notes, *batch),
         type_notes=tuple(type_notes),
     )
 

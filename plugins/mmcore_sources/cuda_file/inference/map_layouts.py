@@ -1,0 +1,209 @@
+"""The extents and strides with which host code encodes tensor maps, where they are not those of the matrices."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import SIZES, TensorMap
+from mmcore.kernel.configs import Config
+from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.problem import Problem, dtype_named
+from mmcore_cuda.cuda_source.tree import Node, identifiers
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
+from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in, parse_expressions
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import launched_numbers
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
+from mmcore_sources.cuda_file.inference.size_names import SIDES
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+
+_TRIED = ({"m": 7 << 12, "n": 11 << 12, "k": 13 << 12}, {"m": 5 << 14, "n": 3 << 12, "k": 17 << 13})
+
+_STRIDE = "steps by {encoded} bytes from row to row, and a row of the matrix has {usual}"
+_EXTENTS = ("has rows of {encoded} elements, and the matrix rows of {usual}",
+            "has {encoded} rows, and the matrix {usual}")  # fmt: skip
+_EXTENT = "has an extent of {encoded} elements, and the matrix one of {usual}"
+
+
+@dataclass(frozen=True)
+class EncodedLayout:
+    """Extents and strides of a tensor map in elements, slowest axis first, as expressions of the sizes.
+
+    ``fault`` says how they differ from those of the matrix, ``line`` where they are encoded, and ``is_of_program``
+    whether they differ at the sizes of the program.
+    """
+
+    extents: str
+    strides: str
+    fault: str
+    line: int
+    is_of_program: bool
+
+    def __call__(self, problem: Problem, config: Config, /) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        values = {name: getattr(problem, name) for name in SIZES}
+        extents, strides = (
+            tuple(int(evaluate(each, values)) for each in parse_expressions(text, "the tensor map"))
+            for text in (self.extents, self.strides)
+        )
+        return extents, strides
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """An extent in elements, or a stride in bytes, as it is encoded; ``usual`` is that of the matrix in elements."""
+
+    words: str
+    encoded: ast.expr
+    usual: ast.expr
+    itemsize: int  # of an element if it is a stride
+    is_literal: bool
+
+    @property
+    def number(self) -> ast.expr:
+        """The number in elements."""
+        unit = ast.Constant(self.itemsize)
+        return ast.BinOp(self.encoded, ast.FloorDiv(), unit) if self.itemsize > 1 else self.encoded
+
+    @property
+    def is_constant(self) -> bool:
+        return not names_in(self.encoded) and bool(names_in(self.usual))
+
+    def differs(self, values: Mapping[str, int]) -> bool:
+        return bool(evaluate(self.number, values) != evaluate(self.usual, values))
+
+    def fault(self, values: Mapping[str, int] | None) -> str:
+        """Return how it differs from the matrix, at some sizes if they are given."""
+        encoded, usual = (
+            _shown(each, scale, values) for each, scale in ((self.encoded, 1), (self.usual, self.itemsize))
+        )
+        return self.words.format(encoded=encoded, usual=usual)
+
+
+def with_layouts(
+    kernel: SourceKernel, roles: Roles, fixed: Iterable[Constraint], columns: str, types: Mapping[str, Any]
+) -> tuple[Roles, list[Note]]:
+    """Return roles whose maps have the extents and strides of the host code, and a note for each that is not read.
+
+    ``fixed`` may contain the sizes that the source fixes.
+    """
+    launch, function, arguments, notes = kernel.launch, kernel.function, list(roles.arguments), list[Note]()
+    encoded = [kernel.maps.get(each.name) for each in function.parameters]
+    if launch is None or not any(encoded):
+        return roles, []
+    program = _program(launched_numbers(kernel.source, function, launch), roles, fixed)
+    names = [each.name for each in function.parameters]
+    sizes = HostSizes.of(launch, names, roles.sizes, program, square=roles.square)
+    for position, (argument, found) in enumerate(zip(roles.arguments, encoded, strict=True)):
+        if isinstance(argument, TensorMap) and found is not None and found.line:
+            itemsize = dtype_named(types["output" if argument.matrix == "C" else "dtype"]).itemsize
+            try:
+                layout = encoded_layout(found, argument.matrix, columns, itemsize, sizes)
+            except InvalidKernel:
+                what, why = f"rows of {argument.matrix}'s tensor map", f"line {found.line} encodes what cannot be read"
+                notes.append(Note(what, "as the matrix has them", why, "", guessed=True))
+            else:
+                arguments[position] = replace(argument, layout=layout)
+    return replace(roles, arguments=tuple(arguments)), notes
+
+
+def encoded_layouts(arguments: Iterable[Any]) -> Iterator[EncodedLayout]:
+    """Yield the layouts among a kernel's arguments that are not those of the matrices."""
+    for each in arguments:
+        if isinstance(each, TensorMap) and isinstance(each.layout, EncodedLayout):
+            yield each.layout
+
+
+def _program(launched: Mapping[str, int], roles: Roles, fixed: Iterable[Constraint]) -> dict[str, int]:
+    """Return the sizes of a program by role, as far as they are known."""
+    for each in fixed:
+        if isinstance(each, FixedSizes):
+            return {"m": each.m, "n": each.n, "k": each.k}
+    sizes = {role: launched[name] for name, role in roles.sizes.items() if name in launched}
+    sizes |= {"k": roles.depth} if roles.depth else {}
+    return dict.fromkeys("mnk", max(sizes.values())) if roles.square and sizes else sizes
+
+
+def encoded_layout(
+    encoded: Encoded, matrix: str, column_major: str, itemsize: int, sizes: HostSizes
+) -> EncodedLayout | None:
+    """Return the layout of a map if it is not that of its matrix. Raises Unreadable if it cannot be read."""
+    lengths = {
+        f"ld{name.lower()}": side[0 if name in column_major else 1] for name, side in SIDES.items()
+    }  # of stored rows
+    axes = list(_axes(encoded, matrix, lengths[f"ld{matrix.lower()}"], itemsize, sizes))
+    tried = [_values(each, lengths, sizes) for each in _TRIED]
+    of_program = _values(sizes.program, lengths, sizes) if {*"mnk"} <= sizes.program.keys() else None
+    differing = [each for each in axes if _differs(each, tried, of_program, sizes)]
+    if not differing:
+        return None
+    texts = [ast.unparse(each.number if each in differing else each.usual) for each in axes]
+    count = len(encoded.box)
+    faults = [each for each in differing if of_program is not None and each.differs(of_program)]
+    first, values = next(iter(faults), differing[0]), of_program if faults else None
+    fault = f"the tensor map of {matrix} {first.fault(values)}"
+    return EncodedLayout(
+        ", ".join(texts[:count][::-1]), ", ".join([*texts[count:][::-1], "1"]), fault, encoded.line, bool(faults)
+    )
+
+
+def _shown(number: ast.expr, scale: int, values: Mapping[str, int] | None) -> str:
+    """Return a multiple of a number in words: at some sizes, or as an expression of them."""
+    text = ast.unparse(ast.BinOp(ast.Constant(scale), ast.Mult(), number) if scale > 1 else number)
+    return text if values is None or not names_in(number) else f"{text} = {scale * evaluate(number, values)}"
+
+
+def _values(lengths: Mapping[str, int], rows: Mapping[str, str], sizes: HostSizes) -> dict[str, int]:
+    """Return the values of all sizes and leading dimensions."""
+    values = sizes.equal(lengths)
+    return values | {leading: values[role] for leading, role in rows.items()}
+
+
+def _axes(encoded: Encoded, matrix: str, length: str, itemsize: int, sizes: HostSizes) -> Iterator[_Axis]:
+    """Yield the extents and then the strides of a map, fastest axis first. Raises Unreadable."""
+    box, count = encoded.box, len(encoded.box)
+    if len(encoded.extents) != count or len(encoded.strides) != count - 1:
+        raise Unreadable("a tensor map")
+    usual = _usual(box, length, next(each for each in SIDES[matrix] if each != length))
+    for axis, (part, expected) in enumerate(zip((*encoded.extents, *encoded.strides), usual, strict=True)):
+        reader, node = part
+        number = expected if axis >= count + 2 else sizes.number(reader, node)  # no copy steps over several pieces
+        scale = itemsize if count <= axis < count + 2 else 1
+        words = _STRIDE if axis >= count else _EXTENTS[axis] if count == 2 else _EXTENT
+        yield _Axis(words, number, expected, scale, _is_literal(reader, node))
+
+
+def _is_literal(reader: Reader, node: Node) -> bool:
+    """Return whether an expression has no names but those of types."""
+    return all(reader.source.types.get(name, name) in ELEMENTS for name in identifiers(node))
+
+
+def _usual(box: Sequence[int], length: str, rows: str) -> list[ast.expr]:
+    """Return the extents and strides of a matrix in elements, fastest axis first: of two axes, or of pieces of rows."""
+    if len(box) == 2:
+        return [ast.Name(length), ast.Name(rows), ast.Name(length)]
+    pieces, further = ast.BinOp(ast.Name(length), ast.FloorDiv(), ast.Constant(box[-1])), len(box) - 3
+    one, piece, rest = ast.Constant(1), ast.Constant(box[-1]), ast.BinOp(ast.Name(rows), ast.Mult(), ast.Name(length))
+    return [piece, ast.Name(rows), pieces, *[one] * further, ast.Name(length), piece, *[rest] * further]
+
+
+def _differs(
+    axis: _Axis, tried: Sequence[Mapping[str, int]], of_program: Mapping[str, int] | None, sizes: HostSizes
+) -> bool:
+    """Return whether an extent or a stride is not the matrix's at some sizes.
+
+    A number may be a size of the program, whose name was not recognised. It is then right at the program's sizes.
+    """
+    role = min(names_in(axis.usual), default="")
+    if axis.is_constant and not (axis.is_literal and sizes.is_named(role)):
+        if of_program is None:
+            raise Unreadable("a tensor map")
+        return axis.differs(of_program)
+    return any(map(axis.differs, tried))

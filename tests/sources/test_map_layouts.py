@@ -1,0 +1,83 @@
+"""The extents and strides of a .cu file's tensor maps, as its host code encodes them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mmcore import TensorMap
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import kernel
+from tests.sources.test_tensor_maps import FILLED, RETURNED, source
+
+pytestmark = pytest.mark.usefixtures("folder")
+Layout = tuple[tuple[int, ...], tuple[int, ...]]
+UNEQUAL = RETURNED.replace("512, 512, 512", "64, 48, 128")
+A_ROWS, B_ROWS = ((64, 128), (128, 1)), ((32, 128), (128, 1))
+
+
+def layouts(host: str) -> list[Layout | None]:
+    """Return the extents and strides of the maps at 64×32×128; None where they are those of the matrices."""
+    found = kernel(source(host))
+    problem = found.problem(64, 32, 128)
+    maps = [each for each in found.arguments if isinstance(each, TensorMap)]
+    return [None if each.layout is None else each.layout(problem, found.config()) for each in maps]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("4ull * w", "4ull * h", [((64, 128), (64, 1)), ((32, 128), (32, 1))]),
+        ("4ull * w", "w", [((64, 128), (32, 1)), ((32, 128), (32, 1))]),
+        ("4ull * w", "4ull * 512", [((64, 128), (512, 1)), ((32, 128), (512, 1))]),
+        ("(cuuint64_t)w, (cuuint64_t)h", "w / 2, h", [((64, 64), (128, 1)), ((32, 64), (128, 1))]),
+        ("4ull * w", "sizeof(float) * w", [None, None]),
+    ],
+    ids=["rows", "elements", "number", "half of a row", "row"],
+)
+@pytest.mark.parametrize("host", [RETURNED, FILLED], ids=["returned", "filled"])
+def test_extents_and_strides_are_those_of_the_host_code(
+    host: str, old: str, new: str, expected: list[Layout | None]
+) -> None:
+    assert layouts(host.replace(old, new)) == expected
+
+
+def test_a_number_of_the_program_is_a_size_of_it() -> None:
+    fixed = RETURNED.replace("a, M, K)", "a, 512, 512)").replace("b, N, K)", "b, 512, 512)")
+    assert layouts(fixed) == [None, None]
+    assert layouts(fixed.replace("run(a, b, c, 512, 512, 512)", "run(a, b, c, 512, 512, 256)")) == [
+        ((64, 512), (512, 1)),
+        ((32, 512), (512, 1)),
+    ]
+
+
+def test_a_wrong_stride_at_the_sizes_of_the_program_is_a_fault_in_its_line(folder: Path) -> None:
+    text = source(UNEQUAL.replace("4ull * w", "4ull * h"))
+    (folder / "my.cu").write_text(text)
+    line = 1 + text[: text.index("cuTensorMapEncodeTiled")].count("\n")
+    result = command(*shlex.split("run my.cu --device emulator --size 64 -q"))
+    why = "steps by 4 * m = 256 bytes from row to row, and a row of the matrix has 4 * k = 512"
+    assert f"\nwrong-stride at my.cu:{line}: the tensor map of A {why}" in f"\n{result.output}"
+    assert result.exit_code == 1
+
+
+def test_a_stride_that_is_right_for_squares_alone_fails_at_other_sizes(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED.replace("4ull * w", "4ull * h")))
+    result = command(*shlex.split("run my.cu --device emulator -q"))
+    assert (result.exit_code, "steps by 4 * m bytes from row to row" in result.output) == (1, True)
+
+
+def test_a_stride_that_cannot_be_read_is_a_guess(folder: Path) -> None:
+    (folder / "my.cu").write_text(source("size_t pitch_of(int);\n" + RETURNED.replace("4ull * w", "pitch_of(w)")))
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "rows of A's tensor map as the matrix has them (a guess: line" in " ".join(output.split())
+
+
+def test_a_package_declares_wrong_strides_as_they_are(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED.replace("4ull * w", "4ull * h")))
+    assert command(*shlex.split("new-plugin acme.tma --from my.cu")).exit_code == 0
+    (module,) = folder.rglob("tma.py")
+    rule = "layout=lambda problem, config: ((problem.m, problem.k), (4 * problem.m // 4, 1))"
+    assert rule in " ".join(module.read_text().split())
