@@ -89,7 +89,7 @@ class FixedSizes:
         while self.rule and max(own) // factor >= _LEAST:
             step = math.lcm(_STEP, *config.block)
             several = [_shortened(own, factor, step), _divided(own, factor)]
-            several = [each for each in several if each != own and _are_large(each, own)]
+            several = [each for each in several if each not in (own, *found) and _are_large(each, own)]
             fitting = (each for each in several if self._has_as_many_blocks(problem, config, each, step))
             found |= dict.fromkeys(itertools.islice(fitting, 1))
             factor *= 2
