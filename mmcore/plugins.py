@@ -112,9 +112,9 @@ class Plugins:
                 yield f"there is no hook {hook.name}, {rest}{near and '; '}{near}"
 
     def collected(
-        self, hook: str, convert: Callable[[Any], Any] = lambda item: item, plugin: object = None
+        self, hook: str, convert: Callable[[Any], Any] = lambda item: item, plugin: object = None, **arguments: Any
     ) -> list[Registered[Any]]:
-        """Return the items of the lists that plugins return for a hook without arguments, each with its origin.
+        """Return the items of the lists that plugins return for a hook with these arguments, each with its origin.
 
         If ``convert`` raises, the item is skipped and reported. If ``plugin`` is given, only it is asked.
         """
@@ -123,7 +123,7 @@ class Plugins:
             others = [other for other in self.manager.get_plugins() if other is not plugin]
             call = self.manager.subset_hook_caller(hook, others)
         collected: list[Registered[Any]] = []
-        for returned, origin in reversed(call()):
+        for returned, origin in reversed(call(**arguments)):
             with self.reported(origin, hook):
                 # A generator that raises keeps what it yielded before.
                 for item in _listed(hook, returned):

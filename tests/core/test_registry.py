@@ -197,6 +197,20 @@ def test_a_hook_with_other_arguments_than_declared_is_lost_alone(
     assert [*registry.answers("mmcore_hints", list, result="right")] == []
 
 
+def test_a_plugins_own_hook_takes_arguments() -> None:
+    def acme_owner(kernel: Any) -> Any:
+        """Return owners of a kernel."""
+        return [f"owner of {kernel}"]
+
+    registry, declaring, owning = Registry(), plugin(mmcore_kernels=[]), plugin(mmcore_kernels=[])
+    declaring.acme_owner = hookspec(lambda kernel: None)  # type: ignore[attr-defined]
+    owning.acme_owner = hookimpl(acme_owner)  # type: ignore[attr-defined]
+    registry.add(owning, "owning", "acme-owning")
+    registry.add(declaring, "declaring", "acme-declaring")
+    registry.finish_loading()
+    assert [each.item for each in registry.collected("acme_owner", kernel="fast")] == ["owner of fast"]
+
+
 def test_plugins_that_declare_a_hook_again_or_that_pluggy_refuses_are_lost_alone() -> None:
     def mmcore_hints() -> Any:
         """Return hints."""
