@@ -36,7 +36,9 @@ def _loops(function: ast.FunctionDef, arrays: Mapping[str, str]) -> Iterator[Cha
             case ast.Call(ast.Name("range"), [*_, bound]):
                 value = values.get(bound.id, bound) if isinstance(bound, ast.Name) else bound
                 match value:
-                    case ast.BinOp(size, ast.FloorDiv(), step) if not isinstance(size, ast.BinOp):
+                    case ast.BinOp(size, ast.FloorDiv(), step) | ast.Call(
+                        ast.Name("int"), [ast.BinOp(size, ast.Div(), step)]
+                    ) if not isinstance(size, ast.BinOp):
                         text, tile = ast.unparse(size), ast.unparse(step)
                         yield Change(((bound, f"({text} + {tile} - 1) // {tile}"),))
                     case ast.Attribute() if "gridDim" in ast.unparse(value) and "A" in arrays:
