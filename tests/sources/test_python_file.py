@@ -195,6 +195,7 @@ def test_a_package_gets_the_string_of_a_program_as_its_source() -> None:
     float32 np.random.rand(4, 4).astype("float32") * 2
     float32 cp.asarray(np.ones((4, 4)), dtype=cp.float32)
     float16 torch.randn(4, 4, dtype=torch.half).cuda()
+    float8_e5m2 torch.randn(4, 4).to(torch.float8_e5m2)
     float32 torch.zeros_like(torch.rand(4, 4))
     float64 (np.zeros((4, 4)) @ np.eye(4)).copy()
     float32 gpuarray.to_gpu(np.empty((4, 4), np.float32))

@@ -33,6 +33,45 @@ def test_a_bug_in_a_notebook_is_at_the_line_of_its_cell() -> None:
     assert (bug.source, bug.line) == ("my.ipynb[cell 2]", 4)
 
 
+HOST = """
+__global__ void multiply(const float *a, const float *b, float *c, int n) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < n; p++) sum += a[row * n + p] * b[p * n + col];
+    c[row * n + col] = sum;
+}
+void product(float *a, float *b, float *c) {
+    const int n = 100;
+    multiply<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, c, n);
+}
+"""
+
+
+def test_a_bug_of_host_code_in_a_cell_or_a_string_is_found() -> None:
+    cell = notebook(("n = 3", f"%%cu{HOST}"))
+    string = written(f"import e\ne.load_inline('x', cuda_sources='''{HOST}''')\n")
+    for path, source, line in ((cell, "my.ipynb[cell 2]", 10), (string, "my.py", 11)):
+        (bug,) = file_kernel({"file": Path(path).absolute()}, {}).bugs
+        assert (bug.kind, bug.source, bug.line) == ("rounded-down-grid", source, line)
+
+
+@pytest.mark.parametrize(
+    ("array", "types"),
+    [
+        ("half()", ("float16", "float32")),
+        ("to(torch.int8)", ("int8", "int32")),
+        ("to(torch.float8_e5m2)", ("float8_e5m2", "float22")),
+    ],
+)
+def test_the_type_of_sums_of_triton_follows_that_of_the_arrays(array: str, types: tuple[str, str]) -> None:
+    program = PROGRAMS["triton"].replace("{}", "multiply[(2, 4)](a, b, c, M, N, K, BM=64, BN=32, BK=32)")
+    program = program.replace("half()", array).replace(
+        "dtype=torch.float32", f"dtype=torch.{'int32' * ('int' in array) or 'float32'}"
+    )
+    kernel = file_kernel({"file": written(program)}, {}).kernel
+    assert (kernel.dtype, kernel.accumulator) == types
+
+
 def test_a_grid_that_rounds_up_is_tried() -> None:
     launch = "blocks = (n // 16, (m + 15) // 16)\nmultiply(blocks, (16, 16), (a, b, c, m, n, k))"
     result = command("run", written(PROGRAMS["cupy"].replace("{}", launch)), "--device", "emulator", "--seed", "1")

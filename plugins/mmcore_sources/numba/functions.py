@@ -118,7 +118,7 @@ def _declared(
     lines = _constants(program, function) | lines
     passed: tuple[str, ...] = ()
     for launch in found[:1]:
-        sizes, passed = _sizes(program, launch, names, roles)
+        sizes, passed = _sizes(program, launch, [name if axes.get(name) == 2 else "" for name in names], roles)
         host = {launch.line: HostWriter(program).launch(replace(launch, sizes=sizes), passed)}
         for line, statement in (*fills(program, launch).items(), *host.items()):
             lines[line] = f"{lines.get(line, '')} {statement}"
@@ -289,11 +289,14 @@ def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, s
 def _sizes(
     program: PythonProgram, launch: PythonLaunch, names: Sequence[str], roles: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the sides of the host's arrays by their names, and m, n and k as the host writes them."""
+    """Return the sides of the host's arrays of two axes by their names, and m, n and k as the host writes them.
+
+    ``names`` are the parameters that get the launch's arguments, "" for other arrays and numbers.
+    """
     writer = HostWriter(program)
     sides: dict[str, dict[str, str]] = {}
     for name, argument in zip(names, launch.arguments, strict=False):
-        if (role := roles[name]) in SIDES:
+        if (role := roles.get(name, "")) in SIDES:
             for axis, size in enumerate(SIDES[role]):
                 shape = ast.Subscript(ast.Attribute(argument, "shape"), ast.Constant(axis))
                 try:

@@ -10,6 +10,7 @@ from mmcore_sources.python_file.program import PythonProgram, Scope
 
 _TYPES = {
     **{name: name for name in ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64")},
+    **{name: name for name in ("float8_e4m3fn", "float8_e5m2")},
     "half": "float16",
     "float": "float64",
     "single": "float32",

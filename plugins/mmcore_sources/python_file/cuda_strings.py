@@ -12,14 +12,14 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_sources.cuda_file.files import headers_of
-from mmcore_sources.cuda_file.host_bugs.find import translated_bugs
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs, translated_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
-from mmcore_sources.python_file.launch_bugs import launch_bugs
+from mmcore_sources.python_file.launch_bugs import launch_bugs, placed
 from mmcore_sources.python_file.literals import Literal, LiteralReader
 from mmcore_sources.python_file.passed_arguments import passed_otherwise
 from mmcore_sources.python_file.program import PythonProgram, Scope
@@ -150,9 +150,10 @@ def _declared(
     if own:
         attributes["launch"] = replace(attributes["launch"], rounded_up=rounded_up(program, own[0]))
     warnings = (*inferred.warnings, *passed_otherwise(program, unit.literal.text, unit.language, function, own))
-    bugs = launch_bugs(
-        program, launched, translated_bugs(_text(combined), inferred), loops="gridDim" in unit.literal.text
-    )
+    loops = "gridDim" in unit.literal.text
+    bugs = launch_bugs(program, launched, translated_bugs(_text(combined), inferred), loops=loops)
+    if not own:  # a host function in the string launches the kernel
+        bugs += placed(program, host_bugs(path.name, _text(lines), inferred, options))
     return replace(inferred, attributes=attributes, warnings=warnings, bugs=bugs)
 
 

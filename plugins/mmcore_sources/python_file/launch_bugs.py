@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from mmcore.devices.violations import Violation
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
@@ -20,12 +21,18 @@ def launch_bugs(
     """
     rounded = {*rounded_grids(program, launches)} if not loops else set[Bug]()
     found = rounded | {each for each in translated if not rounded or each.kind != "uncovered-product"}
+    in_order = sorted(found, key=lambda bug: (bug.line, bug.kind, bug.message))
+    return placed(program, (Violation(each.kind, each.message, line=each.line) for each in in_order))
+
+
+def placed(program: PythonProgram, bugs: Iterable[Violation]) -> tuple[Violation, ...]:
+    """Return bugs at lines of a program as bugs at lines of its file, or of a notebook's cells."""
     return tuple(
-        Violation(
-            each.kind,
-            program.in_cells(each.message),
-            source=program.placed(each.line).name,
-            line=each.line - program.lines_before(each.line),
+        replace(
+            each,
+            message=program.in_cells(each.message),
+            source=program.placed(each.line or 1).name,
+            line=(each.line or 1) - program.lines_before(each.line or 1),
         )
-        for each in sorted(found, key=lambda bug: (bug.line, bug.kind, bug.message))
+        for each in bugs
     )

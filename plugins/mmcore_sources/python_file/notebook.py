@@ -17,10 +17,12 @@ from mmcore.cli.notebook import is_python
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
 from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.launch_bugs import placed
 from mmcore_sources.python_file.program import Cell, PythonProgram
 
 _OF_CUDA = re.compile(r"%%(?:cu|cuda\w*|nvcc\w*)\b|%%(?:writefile|file)\s+(?:-a\s+)?\S+\.cuh?\b")
@@ -96,7 +98,8 @@ def _declared(program: PythonProgram, cell: Cell, text: str, name: str, given: M
     headers = [(each.name, content) for each, content in headers_of(path, alone, search).items()]
     inferred = infer(path, text, options, headers)
     attributes = {**inferred.attributes, "text": alone, "source": path, "include": folders}
-    return replace(inferred, attributes=attributes)
+    bugs = placed(program, host_bugs(path.name, text, inferred, options))
+    return replace(inferred, attributes=attributes, bugs=bugs)
 
 
 def _header_folders(program: PythonProgram) -> tuple[str, ...]:

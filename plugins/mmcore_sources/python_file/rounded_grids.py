@@ -65,7 +65,7 @@ def quotients(program: PythonProgram, launch: PythonLaunch) -> list[Quotient]:
                     yield from found(each, scope, line, depth + 1)
             case ast.Lambda(_, body):
                 yield from found(body, scope, line, depth + 1)
-            case ast.BinOp(size, ast.FloorDiv(), step) if not isinstance(size, ast.BinOp | ast.UnaryOp):
+            case ast.BinOp(size, ast.FloorDiv(), step) if not _is_sum(size):
                 yield Quotient(node, size, step, scope)
             case ast.Call(_, [ast.BinOp(size, ast.Div(), step)]) if ast.unparse(node.func).endswith(_DOWN):
                 yield Quotient(node, size, step, scope)
@@ -77,6 +77,12 @@ def quotients(program: PythonProgram, launch: PythonLaunch) -> list[Quotient]:
                 yield from found(right, scope, line, depth + 1)
 
     return [] if launch.grid is None else list(found(launch.grid, launch.scope, launch.line, 0))
+
+
+def _is_sum(node: ast.expr) -> bool:
+    """Return whether a dividend may be a sum that rounds up, or a negative number that does."""
+    added = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+    return added or isinstance(node, ast.UnaryOp)
 
 
 class _SizeReader(ValueReader):

@@ -12,6 +12,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, SIZES, Argument
 from mmcore.kernel.constraints import Square
+from mmcore.kernel.problem import dtype_named
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -212,6 +213,8 @@ def _types(
     if rounds and "dtype" not in given:
         dtype, why = "tf32", f"{why}; tl.dot rounds float32 to tf32"
     output = found.get("C") or ("float32" if dtype == "tf32" else dtype)
-    return {"dtype": dtype, "output": output, "accumulator": "float64" if dtype == "float64" else "float32"}, Note(
+    sums = "float64" if dtype == "float64" else "int32" if dtype_named(dtype).is_integer else "float32"
+    sums = "float22" if dtype.startswith("float8") else sums  # what tensor cores sum 8-bit floats in
+    return {"dtype": dtype, "output": output, "accumulator": sums}, Note(
         "arrays", re.sub("^(.*), \\1$", r"\1", f"{dtype}, {output}"), why, "--dtype, --output", not known
     )

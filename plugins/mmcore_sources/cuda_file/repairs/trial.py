@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
-from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
@@ -37,7 +37,6 @@ _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
 _INDENT = "    "
 REPAIRED = "hint: the product is right at"
 """The beginning of a hint with a repair."""
-_ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)|floor\((\w+) / (\w+)\)")
 
 
 def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
@@ -154,11 +153,36 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
 def _rounded_up(kernel: Kernel) -> tuple[Kernel, str] | None:
     """Return a kernel whose grid rounds up, and the change in words; None if its grid does not round down."""
     rule = kernel.launch
-    if not isinstance(rule, LaunchText) or not _ROUNDED_DOWN.search(rule.grid):
+    if not isinstance(rule, LaunchText):
         return None
-    up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1\3 / \2\4)", rule.grid))
-    what = "" if _ROUNDED_DOWN.search(up.grid) or "//" in up.grid else rule.rounded_up
-    return replace(kernel, launch=up), what or f"the grid {up.grid} instead of {rule.grid}, which rounds down"
+    parts = [_RoundedUp().visit(each) for each in parse_expressions(rule.grid, "the grid")]
+    grid = ", ".join(map(ast.unparse, parts))
+    if grid == ", ".join(rule.parts):
+        return None
+    what = "" if "//" in grid else rule.rounded_up
+    return replace(
+        kernel, launch=replace(rule, grid=grid)
+    ), what or f"the grid {grid} instead of {rule.grid}, which rounds down"
+
+
+class _RoundedUp(ast.NodeTransformer):
+    """A change of quotients that are rounded down, unless they are of sums such as ``n + 15``."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Return a quotient that rounds up instead of ``m // 16``."""
+        return self._changed(node, node) if isinstance(node.op, ast.FloorDiv) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return a quotient that rounds up instead of ``floor(m / 16)``."""
+        match node:
+            case ast.Call(ast.Name("floor"), [ast.BinOp(op=ast.Div()) as quotient]):
+                return self._changed(node, quotient)
+        return self.generic_visit(node)
+
+    def _changed(self, node: ast.expr, quotient: ast.BinOp) -> ast.AST:
+        if isinstance(quotient.left, ast.BinOp) and isinstance(quotient.left.op, ast.Add | ast.Sub):
+            return node
+        return ast.Call(ast.Name("ceil"), [ast.BinOp(quotient.left, ast.Div(), quotient.right)], [])
 
 
 def _in_line(edit: Edit) -> str:
