@@ -7,6 +7,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -150,9 +151,16 @@ class Plugins:
         except BaseException as error:  # a plugin may raise anything
             if isinstance(error, (KeyboardInterrupt, *passed)):
                 raise
-            what = "failed to load" if hook in ("", *LOADED_HOOKS) else f"failed in {hook}"
-            text = described(error) + (f" ({where})" if (where := place(error)) else "")
+            loads = hook in ("", *LOADED_HOOKS)
+            what = "failed to load" if loads else f"failed in {hook}"
+            where = place(error) or ("" if loads else self._implementation(origin, hook))
+            text = described(error) + (f" ({where})" if where else "")
             self._report(FailedPlugin(origin, " ".join(text.split())[:300], what))
+
+    def _implementation(self, origin: Origin, hook: str) -> str:
+        """Return file and line of a plugin's implementation of a hook, "hooks.py:17"; empty if there is none."""
+        code = getattr(getattr(self.modules.get(origin), hook, None), "__code__", None)
+        return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else ""
 
     def _report(self, failed: FailedPlugin) -> None:
         """Add a failure to :attr:`failed`, and once plugins are loaded print it to stderr."""
@@ -230,6 +238,13 @@ def imported(what: str, target: str) -> Any:
         return getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # a plugin's module may raise anything
         raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
+
+
+def texts(answer: Any) -> list[str]:
+    """Return an answer of several texts. Raises MmcoreError for a single one, or anything else."""
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        raise MmcoreError(f"it returned {type(answer).__name__}, not a list of texts")
+    return [*map(str, answer)]
 
 
 def instance_of(kind: type[_T]) -> Callable[[Any], _T]:

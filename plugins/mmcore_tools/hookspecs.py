@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmcore.hookspecs import hookspec
 
 if TYPE_CHECKING:
     from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
-
-
-def texts(answer: Any) -> list[str]:
-    """Return an answer of several texts; raises TypeError for a single one, or anything else."""
-    if isinstance(answer, str):
-        raise TypeError("it returned str, not a list")
-    return [*map(str, answer)]
 
 
 @hookspec

@@ -17,11 +17,11 @@ from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
+from mmcore.plugins import texts
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.result_view import facts, result_view, verdict
 from mmcore.verdict import judged
-from mmcore_tools.hookspecs import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -21,7 +21,7 @@ from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.planning.plan import Plan, plan
 from mmcore.plugin_table import Origin, Registered
-from mmcore_tools.hookspecs import texts
+from mmcore.plugins import texts
 from mmcore_tools.list_kernels import configs, descriptions, summary
 
 if TYPE_CHECKING:

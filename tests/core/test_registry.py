@@ -25,7 +25,7 @@ from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, ho
 from mmcore.devices.violations import Violation
 from mmcore.planning.kernel_choice import Choice
 from mmcore.plugin_table import Origin, Registered
-from mmcore.plugins import GROUP, instance_of
+from mmcore.plugins import GROUP, instance_of, texts
 from mmcore.registry import DISTRIBUTION, Registry, plugin_distributions, registry
 from mmcore.verdict import Findings
 from mmcore_tools.list_kernels import descriptions
@@ -197,6 +197,24 @@ def test_a_hook_with_other_arguments_than_declared_is_lost_alone(
     assert [*registry.answers("mmcore_hints", list, result="right")] == []
 
 
+@pytest.mark.parametrize(("answer", "returned"), [(3, "int"), ("text", "str"), (b"text", "bytes")])
+def test_an_answer_of_a_wrong_type_is_reported_with_its_place(answer: object, returned: str) -> None:
+    def mmcore_notes(kernel: Any) -> Any:
+        """Return no texts."""
+        return answer
+
+    registry, wrong = Registry(), plugin(mmcore_kernels=[])
+    wrong.mmcore_notes = hookimpl(mmcore_notes)  # type: ignore[attr-defined]
+    registry.add(mmcore_tools, "tools", DISTRIBUTION)
+    registry.add(wrong, "wrong", "acme-wrong")
+    registry.finish_loading()
+    assert [*registry.answers("mmcore_notes", texts, kernel=kernel())] == []
+    (failed,) = registry.warnings()
+    line = mmcore_notes.__code__.co_firstlineno
+    reason = f"it returned {returned}, not a list of texts (test_registry.py:{line})"
+    assert failed == f"plugin wrong of acme-wrong failed in mmcore_notes: {reason}"
+
+
 def test_a_plugins_own_hook_takes_arguments() -> None:
     def acme_owner(kernel: Any) -> Any:
         """Return owners of a kernel."""
@@ -284,8 +302,8 @@ def test_a_first_answer_that_holds_another_type_does_not_count(config: Any, reas
     registry.finish_loading()
     answer = registry.hook.mmcore_tuned_config(kernel=kernel(), problem=None, device=None, fits=None)
     assert answer.item is (usual if reason else choice)
-    failed = f"plugin acme of acme-configs failed in mmcore_tuned_config: {reason}"
-    assert registry.warnings() == ([failed] if reason else [])
+    failed = f"plugin acme of acme-configs failed in mmcore_tuned_config: {reason} (test_registry.py:"
+    assert [each.startswith(failed) for each in registry.warnings()] == ([True] if reason else [])
 
 
 def test_a_name_that_several_plugins_bring_belongs_to_none() -> None:

@@ -11,6 +11,7 @@ from mmcore.cli.options import requested_cell, sized
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
+from mmcore.plugins import texts
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
@@ -18,7 +19,6 @@ from mmcore_emulator.adapter.api import explained
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_performance.cards import Card, card_of, emulator_of
 from mmcore_performance.why import Why, explained_time
-from mmcore_tools.hookspecs import texts
 
 EXPLAINED_SIZE = 1024
 """The size whose time is explained where none is taken."""
