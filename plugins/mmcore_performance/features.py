@@ -28,7 +28,7 @@ def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, 
     cycle = ceil_div(blocks, card.multiprocessors) / blocks / card.clock_hz
     loaded, mean = counters.global_load_sectors * SECTOR_BYTES, launch.traffic.l2_bytes
     missed = min(1.0, mean / loaded) if loaded else 1.0
-    turn = ceil_div(blocks, card.multiprocessors * max(1, launch.occupancy.active_blocks)) / card.clock_hz
+    turn = waiting_seconds(evidence, launch)
     warps = blocks * launch.occupancy.warps_per_block
     rings = blocks * max(launch.occupancy.shared_per_block, _LEAST_SHARED)
     doubles = any("f64" in product.types for product in counters.products)
@@ -79,6 +79,12 @@ def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, 
         },
         "in_turn": {kind: max(wait, copies[kind]) for kind, wait in phases.items() if wait},
     }
+
+
+def waiting_seconds(evidence: Evidence, launch: LaunchEvidence) -> float:
+    """Return the seconds of a cycle that each block waits, for as many blocks as a multiprocessor runs in turn."""
+    card, blocks = evidence.card, launch.working or launch.grid.size
+    return ceil_div(blocks, card.multiprocessors * max(1, launch.occupancy.active_blocks)) / card.clock_hz
 
 
 def resident_blocks(evidence: Evidence, launch: LaunchEvidence) -> int:

@@ -150,8 +150,8 @@ def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: 
 
 def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path) -> None:
     answers = []
-    for source in FRAGMENTS.values():
-        (tmp_path / "mm.cu").write_text(source)
+    for title in ("from global memory", "from shared memory"):
+        (tmp_path / "mm.cu").write_text(FRAGMENTS[title])
         answers.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "1024", "--json").stdout))
     slow, better = answers
     first = slow["reasons"][0]
@@ -161,6 +161,21 @@ def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path)
     assert "float4" not in str(slow["reasons"])
     assert 0 < first["gain"] <= 1 - better["seconds"] / slow["seconds"] + 0.01
     assert "little reuse" not in [each["kind"] for each in better["reasons"]]
+
+
+@pytest.mark.parametrize("size", [1024, 4096])
+def test_a_second_buffer_saves_the_waits_that_a_prediction_contains(size: int, tmp_path: Path) -> None:
+    def answer(title: str) -> Any:
+        (tmp_path / "mm.cu").write_text(FRAGMENTS[title])
+        return json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", str(size), "--json").stdout)
+
+    in_turn, two = answer("from shared memory"), answer("from two buffers")
+    line = next(at for at, text in enumerate(FRAGMENTS["from shared memory"].splitlines(), 1) if "&as[i / 4]" in text)
+    first = in_turn["reasons"][0]
+    assert (first["kind"], first["line"], first["uncounted"]) == ("no overlap", line, False)
+    assert first["gain"] == pytest.approx(1 - two["seconds"] / in_turn["seconds"], abs=0.05)
+    assert [each["kind"] for each in in_turn["reasons"]].count("no overlap") == 1
+    assert "no overlap" not in [each["kind"] for each in two["reasons"]]
 
 
 def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(tmp_path: Path) -> None:

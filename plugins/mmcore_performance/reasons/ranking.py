@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mmcore_performance.evidence import Evidence
@@ -28,6 +28,7 @@ from mmcore_performance.reasons.without import LaunchTime, launch_times
 
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
+_TIMES = 2.0  # the saving of an estimate beyond the prediction over that of a counted one, from which it is taken
 _MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, repeated, divergence, launches, compiled)
 _REFINEMENTS = (indices, widths, copies, waits, l2_order)
 
@@ -73,8 +74,10 @@ def _of_launch(observation: Observation, launch: ObservedLaunch, time: LaunchTim
     Mistakes come before redesigns, and these before refinements, which each save part of the remaining time. One that
     saves nothing of it is left out, so that all together save no more than the whole.
     """
+    least = LEAST_GAIN * time.time
     for modules in (_MISTAKES, (reuse,), _REFINEMENTS):
-        rest = [reason for module in modules for reason in module.find(observation, launch)]
+        several = [reason for module in modules for reason in module.find(observation, launch)]
+        rest = _estimated_once(several, time, least)
         while rest:
             best = min(rest, key=lambda reason: time.without(reason).time)
             left = time.without(best)
@@ -83,3 +86,17 @@ def _of_launch(observation: Observation, launch: ObservedLaunch, time: LaunchTim
             yield best, time.time - left.time
             time = left
             rest.remove(best)
+
+
+def _estimated_once(several: Sequence[Reason], time: LaunchTime, least: float) -> list[Reason]:
+    """Return reasons with one estimate of each waste, which may be counted in the prediction or lie beyond it.
+
+    The counted one is taken if it saves the ``least`` time that is said, unless the other saves several times as much.
+    """
+    saved: dict[bool, dict[str, float]] = {True: {}, False: {}}
+    for reason in several:
+        saved[reason.uncounted][reason.kind] = time.time - time.without(reason).time
+    beyond, counted = saved[True], saved[False]
+    both = beyond.keys() & counted.keys()
+    dropped = {(kind, counted[kind] >= max(least, beyond[kind] / _TIMES)) for kind in both}
+    return [reason for reason in several if (reason.kind, reason.uncounted) not in dropped]

@@ -28,6 +28,8 @@ class Reason:
         saved: the cycles of each unit that are saved without it.
         factor: the part of the time that is left without it, besides these cycles.
         scope: the time of which the factor is a part: "all", the units' "work", the "waits", or those for "loads".
+        copies: how often a block begins to copy after a product, and waits: half as often with a second buffer, while
+            other warps work. 0 if buffers do not matter.
         counter: the counter of the line that grows with the saved cycles; "" if those of the whole launch are saved.
         uncounted: True if the predicted time, which rests on counts, does not contain the waste.
         gain: the fraction of the time that is saved, of the predicted time if there is one.
@@ -41,6 +43,7 @@ class Reason:
     saved: Costs = NOTHING
     factor: float = 1.0
     scope: Literal["all", "work", "waits", "loads"] = "all"
+    copies: float = 0.0
     counter: str = "warp_instructions"
     uncounted: bool = False
     gain: float = 0.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mmcore.kernel.geometry import ceil_div
 from mmcore_cuda.machine_code import machine_code
 from mmcore_emulator.profiler.by_line import line_of
 from mmcore_emulator.profiler.counters import Line, total
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_performance.costs import costs
+from mmcore_performance.costs import NOTHING, Costs, access_costs, costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.reasons.shared_memory import barriers_needed
@@ -18,6 +19,8 @@ _COPY_CYCLES = 1200.0  # until all threads of a block have a tile in shared memo
 _PRODUCT_CYCLES = 100.0  # from the last operation of wgmma until its sums are in registers, about
 _WARPS_OF_GROUP = 4
 _WAIT = "WARPGROUP.DEPBAR"  # of machine code
+_CP_ASYNC = (8, 0)  # the first compute capability with it
+_LEAST_COPY = 4  # bytes that it copies
 _ENOUGH_PRODUCTS = 4  # instructions of wgmma between two waits
 
 
@@ -29,26 +32,54 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
 
 
 def _no_overlap(observation: Observation, launch: ObservedLaunch, work: float) -> Iterable[Reason]:
-    """Yield the copy that begins most of the phases in which a block copies, waits and multiplies in turn."""
-    overlaps, blocks = launch.overlaps, max(1, launch.occupancy.active_blocks)
+    """Yield the copy that begins most of the phases in which a block copies, waits and multiplies in turn.
+
+    It comes twice: with the waits that the predicted time contains, and with an estimate beyond it, since a prediction
+    takes warps to wait independently of each other.
+    """
+    overlaps, capability = launch.overlaps, observation.card.capability
     if not overlaps.copies_alone or not waits_together(launch):
         return
     at, _ = overlaps.phases.most_common(1)[0]
+    most = ceil_div(launch.grid.size, observation.card.multiprocessors)
+    blocks = max(1, min(launch.occupancy.active_blocks, most))
     hide = "nothing hides the wait" if blocks == 1 else f"{blocks} blocks on a multiprocessor hide part of the wait"
-    yield Reason(
+    asynchronous = at.opcode[0] == "cp"
+    estimated = Reason(
         "no overlap",
         f"a block copies tiles into shared memory, waits for them and multiplies them in turn; {hide}",
-        _advice(observation.card.capability, at.opcode[0] == "cp"),
+        _advice(capability, asynchronous),
         *_place(at),
         factor=busy(work / (overlaps.phases.total() * barriers_needed(launch)), _COPY_CYCLES, blocks),
         uncounted=True,
     )
+    yield estimated
+    copied = 0.0 if asynchronous else _copied(launch)
+    saved = _passes(launch) * copied if capability >= _CP_ASYNC else NOTHING
+    copies = overlaps.phases.total()
+    yield replace(estimated, factor=1 - copied, scope="loads", saved=saved, copies=copies, uncounted=False)
+
+
+def _copied(launch: ObservedLaunch) -> float:
+    """Return the part of the bytes loaded from global memory that are stored to shared memory."""
+    moved = {("global", "load"): 0, ("shared", "store"): 0}
+    for site in launch.sites:
+        if (key := (site.place.space, site.place.kind)) in moved:
+            moved[key] += site.threads * site.place.nbytes
+    loaded, stored = moved.values()
+    return min(1.0, stored / loaded) if loaded else 0.0
+
+
+def _passes(launch: ObservedLaunch) -> Costs:
+    """Return the passes of loads through the L1 cache, which cp.async saves where it may copy such elements."""
+    loads = (site for site in launch.sites if site.place[2:4] == ("load", "global"))
+    return sum((access_costs(site) for site in loads if site.place.nbytes >= _LEAST_COPY), NOTHING)
 
 
 def _advice(capability: tuple[int, int], asynchronous: bool) -> str:
     if asynchronous:
         return "take two or more buffers, and wait for the oldest tile while the next ones are copied"
-    if capability < (8, 0):
+    if capability < _CP_ASYNC:
         return "load the next tiles into registers before these are multiplied, and store them in a second buffer then"
     tma = ", or a ring of stages filled by TMA" if capability >= (9, 0) else ""
     return f"copy the next tiles into a second buffer by cp.async while these are multiplied{tma}"

@@ -9,7 +9,7 @@ from typing import Protocol
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_performance.costs import Costs, access_costs, costs, instructions
 from mmcore_performance.evidence import Evidence, LaunchEvidence
-from mmcore_performance.features import features, resident_blocks
+from mmcore_performance.features import features, resident_blocks, waiting_seconds
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.prediction import IN_TURN, WAITS, Parameters, Work, launch_seconds, parameters
 from mmcore_performance.reasons.compiled import spill_costs
@@ -69,6 +69,7 @@ class PredictedLaunch:
     Attributes:
         work: its work by unit and kind.
         blocks: the blocks that a multiprocessor runs at a time.
+        wait: seconds of a cycle that all blocks wait, over their number.
         growth: how often the launch does the work of the small product's.
         estimate: its cost, scaled from the small product line by line, for waste that the prediction does not count.
         factor: the part of the time that is left without waste that the prediction does not count.
@@ -76,6 +77,7 @@ class PredictedLaunch:
 
     work: Work
     blocks: int
+    wait: float
     growth: Growth
     estimate: Estimate
     fitted: Parameters
@@ -95,8 +97,20 @@ class PredictedLaunch:
             name: max(0.0, left) / before if (before := getattr(self.estimate.costs, name)) > 0 else 1.0
             for name, left in vars(estimate.costs).items()
         }
-        work = {unit: dict(_kept(unit, self.work, kept, reason)) for unit in self.work}
+        work: Work = {unit: dict(_kept(unit, self.work, kept, reason)) for unit in self.work}
+        if reason.copies:
+            work = _with_second_buffer(work, reason.copies * self.growth.of(reason.line, reason.counter) * self.wait)
         return replace(self, work=work, estimate=estimate)
+
+
+def _with_second_buffer(work: Work, waits: float) -> Work:
+    """Return work whose blocks wait for copies once both buffers are filled, while their other warps may work.
+
+    There are ``waits`` of loads that are stored to shared memory, unless copies are asynchronous.
+    """
+    alone = work[IN_TURN] or {"copy": waits}
+    several = {kind: work[WAITS].get(kind, 0.0) + seconds / 2 for kind, seconds in alone.items()}
+    return {**work, WAITS: {**work[WAITS], **several}, IN_TURN: {}}
 
 
 def _kept(unit: str, work: Work, kept: dict[str, float], reason: Reason) -> Iterator[tuple[str, float]]:
@@ -142,5 +156,6 @@ def launch_times(observation: Observation, evidence: Evidence | None) -> list[La
     for observed, requested in zip(launches, evidence.launches, strict=False):
         growth = Growth(observed, requested)
         work, blocks = features(evidence, requested), resident_blocks(evidence, requested)
-        times.append(PredictedLaunch(work, blocks, growth, Estimate(growth.costs(observation)), parameters()))
+        wait = waiting_seconds(evidence, requested) / (requested.working or requested.grid.size)
+        times.append(PredictedLaunch(work, blocks, wait, growth, Estimate(growth.costs(observation)), parameters()))
     return times
