@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
@@ -113,8 +114,14 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
 
 def _lines(text: str, edit: Edit) -> str:
     """Return a change of several lines in words, with its lines and their numbers."""
-    pairs = enumerate(zip(text.splitlines(), edit.text.splitlines(), strict=True), 1)
-    changed = [f"{number:>{len(_INDENT) + 1}}  {new.strip()}" for number, (old, new) in pairs if old != new]
+    old, new = text.splitlines(), edit.text.splitlines()
+    parts = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changed = [
+        f"{number:>{len(_INDENT) + 1}}  {line.strip()}"
+        for kind, begin, _, first, last in parts
+        if kind != "equal"
+        for number, line in enumerate(new[first:last], begin + 1)
+    ]
     return "\n".join([f"{edit.what}:", *changed])
 
 
