@@ -66,11 +66,11 @@ class SeveralKernels(LacksOption):
 
 
 class NoKernel(InvalidKernel):
-    """A file that defines no kernel.
+    """A file that defines no kernel, or none that compiles without another file.
 
     Attributes:
         file: the file, as an absolute path, where it is known.
-        others: files of the same project that define matrix products.
+        others: files of the same project that define matrix products, or include the file; each takes the ``options``.
     """
 
     file: Path | None = None

@@ -123,10 +123,8 @@ def _commands(words: Sequence[str], error: MmcoreError) -> list[str]:
         return [command_with(words, option) for option in error.options]
     others = map(os.path.relpath, error.others)
     here = [Path(word).absolute() == error.file for word in words]
-    return [
-        f"mmcore {shlex.join(other if is_file else word for word, is_file in zip(words, here, strict=True))}"
-        for other in others
-    ]
+    several = [[other if is_file else word for word, is_file in zip(words, here, strict=True)] for other in others]
+    return [command_with(replaced, option) for replaced in several for option in error.options or ("",)]
 
 
 def command_with(words: Sequence[str], option: str) -> str:
@@ -139,7 +137,7 @@ def command_with(words: Sequence[str], option: str) -> str:
             next(waiting, None)
         elif word.partition("=")[0] not in names:
             kept.append(word)
-    return f"mmcore {shlex.join(kept)} {option}"
+    return f"mmcore {shlex.join(kept)} {option}".rstrip()
 
 
 def suggested(option: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -344,6 +345,24 @@ __global__ void mul(Matrix a, Matrix b, Matrix c)
     (folder / "my.cu").write_text("#include <kernel.cu>\nint main() { mul<<<dim3(4, 4), dim3(16, 16)>>>(a, b, c); }\n")
     result = run("--size 33x17x20 --block 16x16")
     assert result.exit_code == 0, result.output
+
+
+def test_a_header_that_needs_its_includer_names_it(folder: Path) -> None:
+    (folder / "Makefile").write_text("")
+    (folder / "kernels").mkdir()
+    header = KERNEL.replace("GUARD", "if (row >= N || col >= N) return;").replace("float", "real")
+    (folder / "kernels" / "mul.cuh").write_text(header)
+    (folder / "kernels" / "all.cuh").write_text('#include "mul.cuh"\n')
+    (folder / "main.cu").write_text('typedef float real;\n#include "kernels/all.cuh"\n')
+    words = ("run", "kernels/mul.cuh", "--device", "emulator", "--block", "16")
+    refused = command(*words)
+    assert refused.exit_code == 2
+    assert 'identifier "real" is undefined' in refused.stderr
+    assert "\nmain.cu includes mul.cuh, and may declare what it lacks\n" in refused.stderr
+    pasted = command(*shlex.split(refused.stderr.splitlines()[-1])[1:])
+    assert pasted.exit_code == 0, pasted.output
+    (folder / "main.cu").unlink()
+    assert "includes" not in command(*words).stderr
 
 
 def test_a_header_in_angle_brackets_may_be_beside_the_file(folder: Path) -> None:

@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.absolute_headers import with_own_headers
 from mmcore_sources.cuda_file.device_functions import with_device_functions
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
+from mmcore_sources.cuda_file.includers import with_includer
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.inference.tuned_macros import UndefinedMacros
@@ -29,7 +30,7 @@ from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.other_files import files_with_products
 from mmcore_sources.cuda_file.project_sources import launching_sources
-from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import DoesNotCompile, host_syntax_errors, refuse_errors, refuse_syntax_errors
 
 _FOLDER = "--option=-I…"
 _UNKNOWN = "\ufffd"  # replaces a byte of another encoding than UTF-8, as in a comment
@@ -104,7 +105,10 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     borrowed: dict[str, str] = {}
     if not python:
         source, borrowed = _with_device_functions(path, source, tuple(headers.values()))
-    inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
+    try:
+        inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
+    except (DoesNotCompile, UndefinedMacros) as error:
+        raise with_includer(path, text, error) from None
     notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
     notes += [Note("header", own, f"of the same project, for {name}", "none") for name, own in moved.items()]
     notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.sums import sums_products
 from mmcore_sources.cuda_file.project_sources import sources_of_project
@@ -20,11 +20,15 @@ def files_with_products(path: Path, text: str, headers: Iterable[Path]) -> tuple
     launched = {each.name.rpartition("::")[2] for each in read_program(text).launches}
     ranks: dict[Path, tuple[bool, ...]] = {}
     for other, content in sources_of_project(path):
-        if "__global__" in content:
-            program = read_program(content)
-            summing = (each for each in program.functions if sums_products(each.body, program.declared))
-            if products := [each for each in summing if len(each.parameters) >= _MATRICES]:
-                names = {each.word for each in products}
-                ranks[other] = not names & launched, other not in included, not names & named
+        if "__global__" in content and (products := products_of(content)):
+            names = {each.word for each in products}
+            ranks[other] = not names & launched, other not in included, not names & named
     best = min(ranks.values(), default=None)
     return tuple(other for other, rank in ranks.items() if rank == best)[:_MOST]
+
+
+def products_of(text: str) -> list[Function]:
+    """Return the kernels of a source that may be matrix products."""
+    program = read_program(text)
+    summing = (each for each in program.functions if sums_products(each.body, program.declared))
+    return [each for each in summing if len(each.parameters) >= _MATRICES]

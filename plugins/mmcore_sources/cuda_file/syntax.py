@@ -23,23 +23,27 @@ _TARGET = "not supported on .target"  # in the reason of ptxas, as the architect
 _TO_DEFINE = "--define NAME=VALUE"  # in the reason of a source that lacks a macro, which an option can define
 
 
+class DoesNotCompile(InvalidKernel):
+    """A file of CUDA C++ that the compiler refuses, with its messages."""
+
+
 def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
-    """Raise InvalidKernel with the compiler's messages if a file of CUDA C++ has a syntax error.
+    """Raise DoesNotCompile if a file of CUDA C++ has a syntax error.
 
     Only a file that the grammar of CUDA C++ does not accept is compiled for this.
     """
     if read_program(text).error_line and _SYNTAX.search(reason := rejection(path, text, {**given, "entry": ""})):
-        raise InvalidKernel(reason)
+        raise DoesNotCompile(reason)
 
 
 def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
-    """Raise InvalidKernel with the compiler's messages if a file does not compile with any definitions of macros.
+    """Raise DoesNotCompile if a file does not compile with any definitions of macros.
 
     Of a file's kernels, only the given ``entry`` needs to compile.
     """
     reason = rejection(path, text, given)
     if reason and _TO_DEFINE not in reason and _TARGET not in reason:
-        raise InvalidKernel(reason)
+        raise DoesNotCompile(reason)
 
 
 def rejection(path: Path, text: str, given: Mapping[str, Any], needed: tuple[str, ...] = ()) -> str:
