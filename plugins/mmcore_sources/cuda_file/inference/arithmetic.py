@@ -11,9 +11,10 @@ from mmcore_cuda.cuda_source.tree import text_of
 _TF32 = re.compile(r"\bprecision::tf32\b|\.tf32\b")
 _NARROW = {"float16": r"(?:__half|half)", "bfloat16": r"(?:__)?nv_bfloat16"}
 _ACCUMULATORS = re.compile(r"\baccumulator\b[^;>]*>")
-_WIDE_MMA = re.compile(r"\b(?:wg)?mma\.[\w.]*\.f32\.(?:f16|bf16)\.(?:f16|bf16)\b")
+_MMA = r'mma\.[\w.\s"#]*'  # in one string or in several, perhaps after \n
+_WIDE_MMA = re.compile(_MMA + r'\.f32["\s]*\.(?:f16|bf16)["\s]*\.(?:f16|bf16)\b')
 _WIDE_SUMS = re.compile(r"\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
-_NARROW_MMA = re.compile(r"\bmma\.[\w.]*\.f16\.f16\.f16\b")
+_NARROW_MMA = re.compile(_MMA + r'\.f16["\s]*\.f16["\s]*\.f16\b')
 _INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
