@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
 from mmcore.registry import registry
+from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
 from tests.command_line import mmcore as command
 from tests.tables import section_of
@@ -94,6 +97,22 @@ def test_few_changes_are_tried_and_none_counted_where_a_hazard_names_one(monkeyp
     output = run(text).stdout
     assert "; try __syncthreads() " in output
     assert "tried" not in output
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "named"),
+    [
+        ("descriptor-mismatch", "the descriptor's swizzle is wrong (128 would be right)", True),
+        ("descriptor-mismatch", "the descriptor says swizzle 64, the copy swizzle 128", False),
+        ("deadlock", "its phase of parity 0: 128 of 256 arrivals and 0 bytes are missing", True),
+        ("deadlock", "waits for a value in memory that no thread is left to write", False),
+        ("wgmma-order", "multiplies before wgmma.fence", True),
+        ("shared-race", "two threads write it", False),
+    ],
+)
+def test_a_hazard_that_names_its_cause_shortens_the_search(kind: str, message: str, named: bool) -> None:
+    result = Result(Cell("any", 8, 8, 8), "any", violations=(Violation(kind, message),))
+    assert trial.names_a_cause(result) == named
 
 
 def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:

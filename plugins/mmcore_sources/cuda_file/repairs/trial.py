@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -30,7 +31,9 @@ from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, measur
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
-_CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")  # kinds that name a cause
+_CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride")
+# The right value, or what a phase lacks.
+_NAMED = re.compile(r"would be right\)|\b(?:arrivals|bytes) (?:are missing|have come)")
 _UNWRITTEN = "uninitialized-read"
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
           "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip
@@ -47,7 +50,7 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    found = [*_first_right(cells, _changed(kernel), _FEW_SECONDS if _names_a_cause(result) else _ALL_SECONDS)]
+    found = [*_first_right(cells, _changed(kernel), _FEW_SECONDS if names_a_cause(result) else _ALL_SECONDS)]
     yield from found
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
@@ -70,12 +73,15 @@ def _of_threads(kernel: Kernel) -> Iterator[Edit]:
     return thread_edits(text, device_nodes(text, name), kernel.usual_configs[0].block)
 
 
-def _names_a_cause(result: Result) -> bool:
+def names_a_cause(result: Result) -> bool:
     """Return whether a hazard names its cause, or what to try.
 
     That one thread is to write is no cause: an index may be wrong then.
     """
-    return any(each.kind in _CAUSES or (each.hint and each.hint != ONE_WRITER) for each in result.violations)
+    return any(
+        each.kind in _CAUSES or _NAMED.search(each.message) or (each.hint and each.hint != ONE_WRITER)
+        for each in result.violations
+    )
 
 
 def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
