@@ -111,9 +111,13 @@ def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 def launch_values(problem: Problem, config: Config) -> dict[str, Any]:
     """Return the values of the names in an expression: sizes, extents of the block, and the config's parameters."""
+    return {**{name: getattr(problem, name) for name in SIZES}, **config_values(config)}
+
+
+def config_values(config: Config) -> dict[str, Any]:
+    """Return the values of the names in an expression that are no sizes."""
     extents = {name: getattr(config.block, axis) for name, axis in EXTENTS.items()}
-    parameters = {name: config[name] for name in config if name != "block"}
-    return {**{name: getattr(problem, name) for name in SIZES}, **extents, **parameters}
+    return {**extents, **{name: config[name] for name in config if name != "block"}}
 
 
 def python_text(node: ast.expr) -> str:

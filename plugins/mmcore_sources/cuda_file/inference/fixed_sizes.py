@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 from collections.abc import Container, Iterable, Mapping
@@ -16,8 +17,8 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body, built_in
 from mmcore_sources.cuda_file.inference.expressions import (
     LaunchText,
+    config_values,
     evaluate,
-    launch_values,
     names_in,
     parse_expressions,
 )
@@ -68,9 +69,9 @@ class FixedSizes:
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         sizes = problem.m, problem.n, problem.k
-        if sizes == (self.m, self.n, self.k) or sizes in self._smaller(problem, config):
+        if sizes == (self.m, self.n, self.k) or sizes in _smaller(self, config):
             return None
-        smaller = self._smaller(problem, config)
+        smaller = _smaller(self, config)
         m, n, k = smaller[-1] if smaller else (self.m, self.n, self.k)
         fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {m}x{n}x{k} "
         return f"{problem} is not what the source fixes, {fixed}{'is compiled instead' if smaller else 'asks for that'}"
@@ -78,46 +79,48 @@ class FixedSizes:
     def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
         """Return the m, n and k that it allows whose work is nearest to that of a problem."""
         work = problem.m * problem.n * problem.k
-        several = ((self.m, self.n, self.k), *self._smaller(problem, config))
+        several = ((self.m, self.n, self.k), *_smaller(self, config))
         return min(several, key=lambda sizes: abs(math.prod(sizes) - work))
 
-    def _smaller(self, problem: Problem, config: Config) -> list[tuple[int, int, int]]:
-        """Return the smaller sizes, in descending order."""
-        own = self.m, self.n, self.k
-        found: dict[tuple[int, int, int], None] = {}
-        factor = 2
-        while self.rule and max(own) // factor >= _LEAST:
-            step = math.lcm(_STEP, *config.block)
-            several = [_shortened(own, factor, step), _divided(own, factor)]
-            several = [each for each in several if each not in (own, *found) and _are_large(each, own)]
-            fitting = (each for each in several if self._has_as_many_blocks(problem, config, each, step))
-            found |= dict.fromkeys(itertools.islice(fitting, 1))
-            factor *= 2
-        return list(found)
 
-    def _has_as_many_blocks(self, problem: Problem, config: Config, sizes: tuple[int, int, int], step: int) -> bool:
-        """Return whether the blocks of each axis of the grid are fewer in proportion to the sizes."""
-        assert self.rule is not None
-        values, own = launch_values(problem, config), dict(zip("mnk", (self.m, self.n, self.k), strict=True))
-        small = dict(zip("mnk", sizes, strict=True))
+@functools.lru_cache(maxsize=256)
+def _smaller(fixed: FixedSizes, config: Config) -> tuple[tuple[int, int, int], ...]:
+    """Return the smaller sizes that a source can be compiled for, in descending order."""
+    own = fixed.m, fixed.n, fixed.k
+    found: dict[tuple[int, int, int], None] = {}
+    factor, step = 2, math.lcm(_STEP, *config.block)
+    while fixed.rule and max(own) // factor >= _LEAST:
+        several = [_shortened(own, factor, step), _divided(own, factor)]
+        several = [each for each in several if each not in (own, *found) and _are_large(each, own)]
+        fitting = (each for each in several if _has_as_many_blocks(fixed.rule, config, own, each, step))
+        found |= dict.fromkeys(itertools.islice(fitting, 1))
+        factor *= 2
+    return tuple(found)
 
-        def blocks(part: ast.expr, sizes: Mapping[str, int]) -> Any:
-            return evaluate(part, {**values, **sizes})
 
-        try:
-            for part in parse_expressions(self.rule.grid, "the grid"):
-                roles = sorted(names_in(part) & own.keys())
-                whole, fewer = blocks(part, own), blocks(part, small)
-                of_own, of_small = (math.prod(each[role] for role in roles) for each in (own, small))
-                if fewer == whole or fewer * of_own == whole * of_small:
-                    continue
-                steps = {(own[role] - small[role]) / step for role in roles}
-                of_step = whole - blocks(part, {role: own[role] - step for role in own})
-                if len(roles) != 1 or steps != {(whole - fewer) / of_step if of_step else 0}:
-                    return False
-        except InvalidKernel:
-            return False
-        return True
+def _has_as_many_blocks(
+    rule: LaunchText, config: Config, own: tuple[int, int, int], small: tuple[int, int, int], step: int
+) -> bool:
+    """Return whether the blocks of each axis of the grid are fewer in proportion to the sizes."""
+    values = config_values(config)
+
+    def blocks(part: ast.expr, sizes: Iterable[int]) -> Any:
+        return evaluate(part, {**values, **dict(zip("mnk", sizes, strict=True))})
+
+    try:
+        for part in parse_expressions(rule.grid, "the grid"):
+            roles = [position for position, role in enumerate("mnk") if role in names_in(part)]
+            whole, fewer = blocks(part, own), blocks(part, small)
+            of_own, of_small = (math.prod(each[role] for role in roles) for each in (own, small))
+            if fewer == whole or fewer * of_own == whole * of_small:
+                continue
+            steps = {(own[role] - small[role]) / step for role in roles}
+            of_step = whole - blocks(part, (size - step for size in own))
+            if len(roles) != 1 or steps != {(whole - fewer) / of_step if of_step else 0}:
+                return False
+    except InvalidKernel:
+        return False
+    return True
 
 
 def _divided(sizes: tuple[int, int, int], factor: int) -> tuple[int, int, int]:
