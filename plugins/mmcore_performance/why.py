@@ -19,10 +19,11 @@ from mmcore_performance.counted import ConstantSteps
 from mmcore_performance.exchange import with_exchange
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
-from mmcore_performance.prediction import Interval, predict
+from mmcore_performance.prediction import WAITS, Interval, predict
 from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
+from mmcore_performance.without_waste import advice
 
 UNITS = {
     "dispatch": "the rate at which instructions are issued",
@@ -33,7 +34,7 @@ UNITS = {
     "l2": "the L2 cache",
     "dram": "device memory",
     "tensor": "tensor cores",
-    "latency": "waits for loads and barriers that other warps do not hide",
+    WAITS: "waits for loads and barriers that other warps do not hide",
     "start": "the start of a launch",
 }
 _TIME = ("seconds", "low", "high", "limiter")
@@ -67,6 +68,7 @@ class Why:
         predicted: the predicted time; None if there is none.
         unpredicted: why there is no predicted time, as a clause.
         reasons: the largest gain first.
+        advice: what to try where there are no reasons, as a noun; "" if nothing is known.
         violations: errors of the launches; there are no reasons then. The command adds hazards of a right product.
         ran: the cell of the small product; None if it is not known.
         not_executed: the lines and branches that the small product left out, such as a remainder's.
@@ -80,6 +82,7 @@ class Why:
     predicted: PredictedTime | None = None
     unpredicted: str = ""
     reasons: tuple[Reason, ...] = ()
+    advice: str = ""
     violations: tuple[Violation, ...] = ()
     ran: Cell | None = None
     not_executed: tuple[Mapping[str, Any], ...] = ()
@@ -145,6 +148,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         several = reasons(observation, evidence, prediction.seconds)
         several = with_exchange(several, observation, prediction.seconds, requested, device, kernel, phases)
         several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)
+        why = replace(why, advice="" if several else advice(evidence, prediction.limiter))
     return replace(why, reasons=() if why.violations else tuple(several)).to_json()
 
 

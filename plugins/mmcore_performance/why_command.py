@@ -25,7 +25,8 @@ from mmcore_emulator.adapter.api import checked
 from mmcore_emulator.adapter.launch_facts import command_of_all_sizes, launch_command
 from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
-from mmcore_performance.why import Why, explained_time, sentence, source_lines
+from mmcore_performance.prediction import WAITS
+from mmcore_performance.why import UNITS, Why, explained_time, sentence, source_lines
 
 USUAL_SIZE = 1024
 _SHOWN = 3
@@ -162,4 +163,8 @@ def _words(found: Why) -> str:
         return fault
     if found.reasons:
         return found.reasons[0].kind
-    return f"{_NONE}; it is limited by {found.predicted.limiter}" if found.predicted else _NONE
+    if found.predicted is None:
+        return _NONE
+    limiter = found.predicted.limiter
+    waste = "the waits are the waste" if limiter == UNITS[WAITS] else _NONE
+    return f"{waste}; it is limited by {limiter}{'; try ' * bool(found.advice)}{found.advice}"

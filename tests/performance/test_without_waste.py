@@ -1,0 +1,59 @@
+"""A kernel without a waste gets advice by the unit that limits it, and none that its counts contradict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mmcore_cuda.occupancy.theoretical import occupancy
+from mmcore_emulator.profiler.counters import Counters
+from mmcore_performance.evidence import Evidence, Traffic
+from mmcore_performance.prediction import WAITS
+from mmcore_performance.why import UNITS, PredictedTime, Why
+from mmcore_performance.why_command import details
+from mmcore_performance.without_waste import advice
+from tests.performance.test_prediction import LINE, evidence
+
+
+def changed(of: Evidence, **values: object) -> Evidence:
+    """Return evidence whose launch has these attributes."""
+    return replace(of, launches=(replace(of.launches[0], **values),))  # type: ignore[arg-type]
+
+
+def test_more_blocks_are_advised_only_where_more_fit() -> None:
+    few, many = (advice(evidence(blocks=blocks), WAITS) for blocks in (264, 4096))
+    assert "more blocks, by smaller tiles or by k split among blocks (a multiprocessor has 2, and 8 fit)" in few
+    assert "more blocks" not in many
+    full = evidence().card.capability
+    half = occupancy(full, threads=256, registers=64, shared_bytes=0)
+    assert "more warps on a multiprocessor, which has 32 of 64" in advice(changed(evidence(), occupancy=half), WAITS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("load", "loads of the next elements"), ("copies", "one more buffer"), ("product", "larger tile")],
+)
+def test_the_most_frequent_waits_are_advised_about(kind: str, words: str) -> None:
+    assert words in advice(changed(evidence(), waits={kind: 1e6, "alone": 1.0}), WAITS)
+
+
+def test_fewer_bytes_are_advised_where_fewer_would_do() -> None:
+    least = evidence().problem.compulsory_bytes
+    often = changed(evidence(), traffic=Traffic(0.0, 8.0 * least, 2.0 * least))
+    assert advice(often, "l2").startswith("larger tiles (blocks move 8 times the bytes of A, B and C), or an order of")
+    copies = Counters(bulk_loads=8, bulk_load_bytes=64, bulk_delivered_bytes=64)
+    multicast = replace(copies, bulk_delivered_bytes=128)
+    assert "multicast" in advice(changed(often, lines={LINE: copies}), "l2")
+    assert "multicast" not in advice(changed(often, lines={LINE: multicast}), "l2")
+    assert advice(changed(evidence(), traffic=Traffic(0.0, float(least), float(least))), "l2") == ""
+    assert advice(often, "tensor") == ""
+
+
+def test_waits_that_nothing_hides_are_a_waste() -> None:
+    kernel = evidence().kernel
+    for unit, words in ((WAITS, "the waits are the waste"), ("l2", "no waste found")):
+        time = PredictedTime(1.0, 0.9, 1.1, UNITS[unit])
+        why = Why(kernel.name, "", {"m": 64, "n": 64, "k": 64}, "H200", True, time, advice="larger tiles")
+        (said,) = details(why, kernel)
+        assert str(said) == f"{words}; it is limited by {UNITS[unit]}; try larger tiles"
