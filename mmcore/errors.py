@@ -1,6 +1,7 @@
 """The errors that mmcore raises: each that a user can cause is an :class:`MmcoreError` with a text of one sentence.
 
-The command line prints that sentence on stderr and exits with 2; Python callers catch the class.
+The command line prints that sentence on stderr and exits with 2, or with 1 if the kernel's own program fails; Python
+callers catch the class.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class InvalidConfig(MmcoreError):
 
 class InvalidKernel(MmcoreError):
     """A plugin's declaration of a kernel contradicts itself or names something that does not exist."""
+
+
+class FailingProgram(InvalidKernel):
+    """A source whose own program fails before it launches the kernel; commands exit with 1."""
 
 
 class LacksOption(InvalidKernel):

@@ -17,7 +17,7 @@ import click
 
 from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import json_option, keep_stdout_for_json, write
-from mmcore.errors import MmcoreError, NoKernel, TimeLimit, described, place
+from mmcore.errors import FailingProgram, MmcoreError, NoKernel, TimeLimit, described, place
 from mmcore.messages import finish, quoted, say, visible
 from mmcore.plugins import imported
 from mmcore.registry import DISTRIBUTION, registry
@@ -109,7 +109,8 @@ def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | N
         return 2, f"Error: {error.format_message()}"
     except MmcoreError as error:
         commands = "".join(f"\n  {each}" for each in _commands(words, error))
-        return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
+        status = 1 if isinstance(error, FailingProgram) else 2
+        return status, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
     except Exception as error:
         if sys.flags.dev_mode:
             raise

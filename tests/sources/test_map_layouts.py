@@ -75,6 +75,20 @@ def test_a_stride_that_cannot_be_read_is_a_guess(folder: Path) -> None:
     assert "rows of A's tensor map as the matrix has them (a guess: line" in " ".join(output.split())
 
 
+@pytest.mark.parametrize("verb", ["run", "check", "prove"])
+def test_a_map_that_the_driver_refuses_is_a_fault_in_its_line_with_a_cure(verb: str, folder: Path) -> None:
+    text = source(RETURNED.replace("SWIZZLE_NONE", "SWIZZLE_32B"))
+    text = text.replace("BK = 8", "BK = 16")
+    (folder / "my.cu").write_text(text)
+    line = 1 + text[: text.index("cuTensorMapEncodeTiled")].count("\n")
+    result = command(*shlex.split(f"{verb} my.cu --device emulator"))
+    fails = (
+        f"my.cu:{line}: cuTensorMapEncodeTiled fails for A: a row of the box has 64 bytes, more than the swizzle's 32"
+    )
+    assert f"{fails}; use CU_TENSOR_MAP_SWIZZLE_64B, or boxes of 8 columns" in result.output
+    assert result.exit_code == 1
+
+
 def test_a_package_declares_wrong_strides_as_they_are(folder: Path) -> None:
     (folder / "my.cu").write_text(source(RETURNED.replace("4ull * w", "4ull * h")))
     assert command(*shlex.split("new-plugin acme.tma --from my.cu")).exit_code == 0

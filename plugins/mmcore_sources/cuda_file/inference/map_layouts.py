@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import FailingProgram, InvalidKernel
 from mmcore.kernel.arguments import SIZES, TensorMap
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
@@ -92,7 +92,7 @@ def with_layouts(
 ) -> tuple[Roles, list[Note]]:
     """Return roles whose maps have the extents and strides of the host code, and a note for each that is not read.
 
-    ``fixed`` may contain the sizes that the source fixes.
+    ``fixed`` may contain the sizes that the source fixes. Raises FailingProgram for a map that the driver refuses.
     """
     launch, function, arguments, notes = kernel.launch, kernel.function, list(roles.arguments), list[Note]()
     encoded = [kernel.maps.get(each.name) for each in function.parameters]
@@ -104,6 +104,9 @@ def with_layouts(
     for position, (argument, found) in enumerate(zip(roles.arguments, encoded, strict=True)):
         if isinstance(argument, TensorMap) and found is not None and found.line:
             itemsize = dtype_named(types["output" if argument.matrix == "C" else "dtype"]).itemsize
+            if problem := _refused(found, itemsize):
+                place = f"{launch.file or kernel.file}:{found.line}"
+                raise FailingProgram(f"{place}: cuTensorMapEncodeTiled fails for {argument.matrix}: {problem}")
             try:
                 layout = encoded_layout(found, argument.matrix, columns, itemsize, sizes)
             except InvalidKernel:
@@ -112,6 +115,21 @@ def with_layouts(
             else:
                 arguments[position] = replace(argument, layout=layout)
     return replace(roles, arguments=tuple(arguments)), notes
+
+
+def _refused(encoded: Encoded, itemsize: int) -> str:
+    """Return why the driver makes no map with the box and the swizzle, and a cure; empty if it does."""
+    from mmcore_emulator.machine.asynchronous.tensor_maps import KINDS, SPANS, TensorLayout
+
+    kind, count = next(kind for kind, size in KINDS.items() if size == itemsize), len(encoded.box)
+    strides = (itemsize, *[1 << 20] * (count - 1))
+    problems = TensorLayout(0, kind, (1 << 20,) * count, strides, encoded.box[::-1], encoded.swizzle).problems()
+    if not problems:
+        return ""
+    row = encoded.box[-1] * itemsize
+    larger = f"CU_TENSOR_MAP_SWIZZLE_{row}B, or " if row in SPANS else ""
+    cure = f"; use {larger}boxes of {encoded.swizzle // itemsize} columns" if 0 < encoded.swizzle < row else ""
+    return problems[0] + cure
 
 
 def encoded_layouts(arguments: Iterable[Any]) -> Iterator[EncodedLayout]:
