@@ -64,9 +64,13 @@ config_option = click.option(
 )
 
 
-def problem_options(usual: int) -> _Option:
-    """Return the options for the product's sizes; the default is ``usual``, or the next size that the kernel allows."""
-    text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
+def problem_options(usual: int, untimed: int = 0) -> _Option:
+    """Return the options for the product's sizes; the default is ``usual``, or the next size that the kernel allows.
+
+    ``untimed`` is the default where no time is taken, if that is another.
+    """
+    where = f" ({untimed} on an emulator)" if untimed else ""
+    text = f"m = n = k, or MxNxK; {usual}{where}, or the next that the kernel allows, by default."
     return _with(
         click.option("--size", type=sizes_type, metavar="N", help=text),
         click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
@@ -75,11 +79,14 @@ def problem_options(usual: int) -> _Option:
     )
 
 
-def launch_options(usual: int) -> _Option:
-    """Return the options for the product and its launch, as :func:`requested_cell` takes them."""
+def launch_options(usual: int, untimed: int = 0) -> _Option:
+    """Return the options for the product and its launch, as :func:`requested_cell` takes them.
+
+    The arguments are those of :func:`problem_options`.
+    """
     gap = "Elements between rows (or columns) of {}."
     return _with(
-        problem_options(usual),
+        problem_options(usual, untimed),
         block_option,
         config_option,
         click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default."),

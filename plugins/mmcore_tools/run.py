@@ -32,7 +32,7 @@ _UNTIMED_SIZE = 128
 
 @click.command()
 @click.argument("kernel", type=KernelsParam())
-@launch_options(USUAL_SIZE)
+@launch_options(USUAL_SIZE, _UNTIMED_SIZE)
 @device_option()
 @click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
 @click.option("--baseline", default=LIBRARY, metavar="GLOB", show_default=True, help="Kernels to take turns with.")

@@ -368,6 +368,20 @@ def test_without_optuna_the_message_names_the_extra_after_a_missing_device(
     assert ("Optuna" in result.stderr) == (device == "landscape")
 
 
+def test_without_a_gpu_the_command_to_compare_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    loop = "float s = 0; for (int i = 0; i < n; i++) s += a[y * n + i] * b[i * n + x];"
+    place = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+    head = "__global__ void mul(const float *a, const float *b, float *c, int n)"
+    (tmp_path / "my.cu").write_text(f"{head}\n{{ {place} if (x < n && y < n) {{ {loop} c[y * n + x] = s; }} }}\n")
+    result = command("tune", "my.cu", "--size", "16", "--device", "emulator")
+    assert (result.exit_code, "mmcore compare my.cu --config" in result.stderr) == (2, True)
+
+
+def test_the_default_size_of_an_emulator_is_in_the_help() -> None:
+    assert "640 (128 on an emulator)" in command("run", "--help").stdout
+
+
 def test_bench_takes_what_was_tuned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")

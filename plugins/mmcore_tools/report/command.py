@@ -25,7 +25,7 @@ from mmcore_tools.report.page import page
 @click.command()
 @click.argument("kernel", type=KernelsParam())
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .html.")
-@launch_options(USUAL_SIZE)
+@launch_options(USUAL_SIZE, COUNTED_SIZE)
 @device_option()
 @card_option()
 @timeout_option("everything together")

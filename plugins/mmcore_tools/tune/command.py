@@ -21,6 +21,7 @@ from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.kernel_reference import is_file
 from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_cuda.tuned_configs.files import Tuned, file_of, own_folder
@@ -82,7 +83,8 @@ def tune(
         described = spread.start().result()
         if not described["supports_timing"]:
             why = f"{described['name']} supports no timing, so no config is faster than another there"
-            predicting = f"mmcore compare {selected[0].name} --config … --config …"
+            word = kernels[0] if is_file(kernels[0]) else selected[0].name
+            predicting = f"mmcore compare {word} --config … --config …"
             raise MmcoreError(f"{why}; tuning needs a GPU, while {predicting} predicts times without one")
         # These need Optuna, which is of no use without such a device.
         from mmcore_tools.tune import search as searching
