@@ -28,9 +28,11 @@ from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, measured, size_of
+from mmcore_sources.cuda_file.whole_cells import WHOLE
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
+_SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that guards are tried afterwards
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride")
 # The right value, or what a phase lacks.
 _NAMED = re.compile(r"would be right\)|\b(?:arrivals|bytes) (?:are missing|have come)")
@@ -50,7 +52,9 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    found = [*_first_right(cells, _changed(kernel), _FEW_SECONDS if names_a_cause(result) else _ALL_SECONDS)]
+    whole = any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
+    seconds = _FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else _ALL_SECONDS
+    found = [*_first_right(cells, _changed(kernel), seconds)]
     yield from found
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
