@@ -40,7 +40,7 @@ class _Operand(KernelParam):
     metavar="NAME=VALUE,…",
     help="A whole config, such as block=16x16,BM=128; twice for A and B.",
 )
-@problem_options(USUAL_SIZE)
+@problem_options(USUAL_SIZE, UNTIMED_SIZE)
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
 @device_option()
 @card_option()
