@@ -22,6 +22,7 @@ from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
+from mmcore_emulator.adapter.reached_sides import joined
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
@@ -308,3 +309,14 @@ def test_code_that_was_checked_without_a_violation_is_not_run_again(
     assert count("condition", block=(8, 8)) == 1
     assert count("condition", lda=20) == 0  # the kernel takes no leading dimensions
     assert count("condition", "A[m * k + 64]") == 2  # a violation
+
+
+def test_reasons_that_compare_one_value_in_one_line_are_one() -> None:
+    reasons = [
+        "line 7 compares k with 3",
+        "line 7 compares k with 0",
+        "line 7 compares m, n",
+        "line 9 compares k with 0",
+    ]
+    assert joined(reasons) == "line 7 compares k with 3 and 0 and line 7 compares m, n and line 9 compares k with 0"
+    assert joined(reasons[:1] * 2) == "line 7 compares k with 3"

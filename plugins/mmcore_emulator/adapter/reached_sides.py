@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -61,9 +61,19 @@ class ReachedSides:
             gains = (reached & missing).sum(axis=1)
             index = int(np.argmax(gains / self._costs))
             first = several[np.argmax(reached[index] & missing)]
-            yield index, " and ".join(dict.fromkeys(self._reasons[item] for item in first))
+            yield index, joined(self._reasons[item] for item in first)
             chosen.append(index)
             missing &= ~reached[index]
+
+
+def joined(reasons: Iterable[str]) -> str:
+    """Return reasons in one clause: those that compare the same value in one line are one, with all numbers."""
+    numbers: dict[str, dict[str, None]] = {}
+    for reason in reasons:
+        compared, _, number = reason.partition(" with ")
+        numbers.setdefault(compared, {})[number] = None
+    clauses = ((compared, " and ".join(filter(None, several))) for compared, several in numbers.items())
+    return " and ".join(" with ".join(filter(None, clause)) for clause in clauses)
 
 
 def _parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
