@@ -9,7 +9,7 @@ import pytest
 
 from mmcore import TensorMap
 from tests.command_line import mmcore as command
-from tests.sources.test_source_file import kernel
+from tests.sources.test_source_file import inferred, kernel
 from tests.sources.test_tensor_maps import FILLED, RETURNED, source
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -95,3 +95,8 @@ def test_a_package_declares_wrong_strides_as_they_are(folder: Path) -> None:
     (module,) = folder.rglob("tma.py")
     rule = "layout=lambda problem, config: ((problem.m, problem.k), (4 * problem.m // 4, 1))"
     assert rule in " ".join(module.read_text().split())
+
+
+def test_a_matrix_whose_map_has_its_columns_as_rows_is_named_as_read_by_columns() -> None:
+    (reading,) = inferred(source(RETURNED.replace("made<BM, BK>(a, M, K)", "made<BK, BM>(a, K, M)"))).unusual
+    assert str(reading) == "A and B stored by columns instead of A and B stored by rows, because of its tensor map"

@@ -70,13 +70,14 @@ def unusual_readings(
             evidence = "its atomic additions"
         lacks = f"nothing zeroes C before the launch in {launch.place}" if launch and not filled else ""
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks)
-    if columns == "B":
+    by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
+    if columns == "B" or (columns and by_map):
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
-        evidence = f'the word "{match[0]}"' if match else ""
-        if any(isinstance(each, TensorMap) for each in roles.arguments):
-            evidence = "its tensor map"
-        usual = {"column_major": ""}
-        yield Unusual("B stored by columns", "B stored by rows", usual, "--column-major B", evidence)
+        evidence = "its tensor map" if by_map else f'the word "{match[0]}"' if match else ""
+        usual, which = {"column_major": ""}, " and ".join(columns)
+        yield Unusual(
+            f"{which} stored by columns", f"{which} stored by rows", usual, f"--column-major {columns}", evidence
+        )
     elif columns:
         match = _BY_COLUMNS.search(text)
         evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
