@@ -89,6 +89,12 @@ def test_a_map_that_the_driver_refuses_is_a_fault_in_its_line_with_a_cure(verb: 
     assert result.exit_code == 1
 
 
+def test_strides_in_elements_of_a_type_of_a_template_are_read() -> None:
+    host = RETURNED.replace("template <int", "template <typename T, int").replace("4ull * w", "sizeof(T) * h")
+    host = host.replace("made<BM", "made<float, BM").replace("made<BN", "made<float, BN")
+    assert layouts(host) == [((64, 128), (64, 1)), ((32, 128), (32, 1))]
+
+
 def test_a_package_declares_wrong_strides_as_they_are(folder: Path) -> None:
     (folder / "my.cu").write_text(source(RETURNED.replace("4ull * w", "4ull * h")))
     assert command(*shlex.split("new-plugin acme.tma --from my.cu")).exit_code == 0

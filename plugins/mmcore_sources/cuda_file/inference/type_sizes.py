@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
-from mmcore_sources.cuda_file.inference.host_calls import template_names
+from mmcore_sources.cuda_file.inference.host_calls import passed, template_names
 from mmcore_sources.cuda_file.inference.quotients import aligned, constant
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def type_size(reader: Reader, type_: str, depth: int = 0) -> Size | None:
     """Return the size of a type of a host function's file; None if it is unknown."""
     if (nbytes := _BYTES.get(reader.source.types.get(type_, type_))) is not None:
         return Size(ast.Constant(nbytes), nbytes)
+    argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
+    if argument is not None:  # of a template
+        caller = replace(reader, names={}, scope=argument.scope, line=argument.line, call=None)
+        return type_size(caller, text_of(argument.value), depth + 1)
     structure = _structure_named(reader.scope, type_)
     if structure is None or depth > _DEEPEST:
         return None
