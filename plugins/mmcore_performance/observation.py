@@ -34,6 +34,7 @@ from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.cards import Card
 from mmcore_performance.divergence import Divergence
 from mmcore_performance.overlap import Overlaps
+from mmcore_performance.padding import SharedArray
 from mmcore_performance.sites import Site, SiteRecorder
 from mmcore_performance.thread_work import ThreadWork
 
@@ -55,6 +56,7 @@ class ObservedLaunch:
         divergence: the instructions that its warps execute with few of their lanes; None if there are none.
         plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
         work: the multiply-adds of the small product's blocks, and the threads that write its C.
+        shared: its accesses to each array in shared memory, by name.
     """
 
     grid: Dim3
@@ -69,6 +71,7 @@ class ObservedLaunch:
     divergence: Divergence | None
     plain_order: Instruction | None
     work: ThreadWork
+    shared: Mapping[str, SharedArray]
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ def observe(
             recorder.divergence,
             recorder.plain_order,
             recorder.work,
+            recorder.shared,
         )
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )

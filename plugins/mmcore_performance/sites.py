@@ -33,6 +33,7 @@ from mmcore_performance.divergence import Divergence, DivergenceRecorder
 from mmcore_performance.joined_loads import joined_loads
 from mmcore_performance.neighbours import narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
+from mmcore_performance.padding import SharedArray
 from mmcore_performance.rates import class_of
 from mmcore_performance.thread_work import BatchWork, ThreadWork
 
@@ -88,6 +89,7 @@ class SiteRecorder(Counting):
         overlaps: the copies that are under way while the launch multiplies.
         plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
         work: the multiply-adds of the blocks, and the threads that write C.
+        shared: the accesses to each array in shared memory, by its name.
     """
 
     _copies: OverlapRecorder
@@ -108,6 +110,7 @@ class SiteRecorder(Counting):
         self._steps = Steps(blocks)
         self.overlaps = Overlaps()
         self.work = ThreadWork(blocks)
+        self.shared: dict[str, SharedArray] = {}
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -210,20 +213,33 @@ class SiteRecorder(Counting):
             self._sites[place][name] += cost["requests"] * counts
         if self._strides.get(place) is None:
             self._strides[place] = self._stride(access)
+        if place.space == "shared" and place.kind != "atomic":
+            self._array(place.array, access).record(self._batch, access)
+
+    def _array(self, name: str, access: Access) -> SharedArray:
+        """Return the accesses to an array of this name."""
+        if name not in self.shared:
+            array = access.memory.at(self._first(access))
+            self.shared[name] = SharedArray(array.base, array.readable) if array else SharedArray(0, 0)
+        return self.shared[name]
 
     def _place(self, access: Access) -> Place | None:
         """Return the place of an access, by the array of its first lane; None if it is near no array."""
         key = hash((id(access.at), access.space))
         if key not in self._places:
-            active = None if access.mask is None else access.mask.over(access.address.shape)
-            first = int(access.address.min(where=True if active is None else active, initial=_NOWHERE))
-            array = access.memory.at(first)
+            array = access.memory.at(self._first(access))
             if array is None:
                 return None
             at = access.at
             name = array.name or array.label
             self._places[key] = Place(line_of(at), at.column, access.kind, access.space, name, access.nbytes)
         return self._places[key]
+
+    @staticmethod
+    def _first(access: Access) -> int:
+        """Return the least address of an access."""
+        active = None if access.mask is None else access.mask.over(access.address.shape)
+        return int(access.address.min(where=True if active is None else active, initial=_NOWHERE))
 
     def _stride(self, access: Access) -> int | None:
         """Return the most frequent distance of neighbouring threads along x, in the warp with the most of them."""

@@ -13,6 +13,7 @@ from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site, counter_of
 
 _WORD = 4
+_OTHERWISE = "swizzle its rows, or let the threads of a warp access it in another order"
 _ENOUGH = 16  # multiply-adds of a thread for each barrier
 
 
@@ -20,12 +21,13 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     for site in launch.sites:
         if site.place.space == "shared" and site.conflicts:
-            yield _conflicts(site, 16 if observation.problem.dtype_of("A").itemsize < _WORD else site.place.nbytes)
+            least = 16 if observation.problem.dtype_of("A").itemsize < _WORD else _WORD
+            yield _conflicts(site, launch.shared[site.place.array].padding(least))
     yield from _barriers(launch)
 
 
 def _conflicts(site: Site, padding: int) -> Reason:
-    """Return the reason of accesses that take several passes; rows get ``padding`` bytes more."""
+    """Return the reason of accesses that take several passes; ``padding`` bytes between rows lower their number."""
     place, stride = site.place, abs(site.stride or 0)
     passes, least = site.wavefronts / site.requests, (site.wavefronts - site.conflicts) / site.requests
     since = f", since neighbouring threads access elements {stride:,} bytes apart" if stride > place.nbytes else ""
@@ -35,7 +37,7 @@ def _conflicts(site: Site, padding: int) -> Reason:
         "bank conflicts",
         f"a warp's {place.kind} of {place.array} takes {passes:.3g} passes over shared memory where {least:.3g} would "
         f"do{since}",
-        f"pad the rows of {place.array} by {padding} bytes, or swizzle them",
+        f"pad the rows of {place.array} by {padding} bytes, or swizzle them" if padding else _OTHERWISE,
         place.line,
         place.column,
         access_costs(site, float(site.conflicts)),

@@ -1,0 +1,55 @@
+"""Rows are padded by bytes that lower the conflicts of all accesses to the array, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore.cell import Cell
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import Phases
+from mmcore.registry import registry
+from mmcore_performance.cards import cards
+from mmcore_performance.observation import ObservedLaunch, observe
+from mmcore_performance.reasons import shared_memory
+from tests.kernel_sources import kernel_sources
+
+TILES = kernel_sources("slow")["bank conflicts: slow"]
+FRAGMENTS = kernel_sources("fragments")["from shared memory"]
+
+
+def advice(path: Path, text: str, array: str) -> tuple[str, int, ObservedLaunch]:
+    """Return what to try against the conflicts of an array, the conflicts, and the launch."""
+    file = path / "mm.cu"
+    file.write_text(text)
+    kernel = registry().kernel({"file": str(file)})
+    cell = Cell(kernel.name, 128, 128, 128, device="emulator")
+    observation = observe(cell, open_device("emulator"), kernel, Phases(), cards()["H200"])
+    (launch,) = observation.launches
+    reasons = [each for each in shared_memory.find(observation, launch) if f" of {array} takes" in each.sentence]
+    conflicts = sum(site.conflicts for site in launch.sites if site.place.array == array)
+    return reasons[0].advice if reasons else "", conflicts, launch
+
+
+def test_rows_that_are_padded_already_get_no_padding_that_adds_conflicts(tmp_path: Path) -> None:
+    said, before, _ = advice(tmp_path, FRAGMENTS, "as")
+    assert before > 0
+    assert "pad the rows" not in said
+    wider = FRAGMENTS.replace("as[64][40]", "as[64][48]").replace("[k], 40)", "[k], 48)")
+    said, more, _ = advice(tmp_path, wider, "as")
+    assert more > before
+    assert said.startswith("pad the rows of as by 16 bytes")
+    followed = wider.replace("as[64][48]", "as[64][56]").replace("[k], 48)", "[k], 56)")
+    assert advice(tmp_path, followed, "as")[1] < more
+
+
+@pytest.mark.parametrize(("columns", "pads"), [(32, True), (36, False)])
+def test_rows_in_the_same_banks_are_padded(columns: int, pads: bool, tmp_path: Path) -> None:
+    said, conflicts, launch = advice(tmp_path, TILES.replace("b[32][32]", f"b[32][{columns}]"), "b")
+    assert ("pad the rows of b by 16 bytes" in said) == pads
+    padding = launch.shared["b"].padding(4)
+    assert (padding > 0) == pads
+    if pads:
+        followed = TILES.replace("b[32][32]", f"b[32][{columns + padding // 4}]")
+        assert advice(tmp_path, followed, "b")[1] < conflicts / 2
