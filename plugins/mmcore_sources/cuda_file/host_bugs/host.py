@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
-from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, parse, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
@@ -158,9 +158,7 @@ class HostCode:
     def changed(self, scope: Node) -> set[str]:
         """Return the names that a function or a loop changes by ``++`` or ``+=``, or reads from the user."""
         if scope.start_byte not in self._changed_by_scope:
-            changing = (each for each in walk(scope) if _changes(each))
-            names = {text_of(each) for node in changing for each in walk(node) if each.type == "identifier"}
-            self._changed_by_scope[scope.start_byte] = names
+            self._changed_by_scope[scope.start_byte] = {name for node in walk(scope) for name in _changed(node)}
         return self._changed_by_scope[scope.start_byte]
 
     def _varies(self, node: Node, scope: Node, depth: int) -> bool:
@@ -240,11 +238,13 @@ def _set_by(node: Node) -> Iterator[tuple[str, Node]]:
         yield text_of(node.children[0]), node.children[2]
 
 
-def _changes(node: Node) -> bool:
-    """Return whether a node changes variables by ``++`` or ``+=``, or reads them from the user."""
+def _changed(node: Node) -> Iterable[str]:
+    """Return the variables that a node changes by ``++`` or ``+=``, or reads from the user."""
+    if node.type == "update_expression":
+        return identifiers(node)[:1]
     if node.type == "assignment_expression":
-        return text_of(node.children[1]) != "="
-    return node.type == "update_expression" or (node.type.endswith("expression") and bool(_READS.match(text_of(node))))
+        return () if text_of(node.children[1]) == "=" else identifiers(node.children[0])[:1]
+    return identifiers(node) if node.type.endswith("expression") and _READS.match(text_of(node)) else ()
 
 
 def _variables(node: Node) -> Iterator[tuple[str, Variable]]:

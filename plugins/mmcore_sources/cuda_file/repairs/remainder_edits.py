@@ -57,10 +57,14 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
         yield replaced(source, [*steps, *whole], "a last step, and guards instead of the return before a barrier")
     if zeros:
         yield replaced(source, zeros, "zeros where the conditions do not hold")
-    if steps and zeros:
-        yield replaced(source, [*steps, *zeros], "a last step, and zeros where the conditions do not hold")
+    if steps:
+        what = "a last step, and zeros where the conditions do not hold" if zeros else "a last step"
+        yield replaced(source, [*steps, *zeros], what)
+    completed = [*_completed_guards(nodes, operands)]
+    if completed:
+        yield replaced(source, [*steps, *completed, *zeros], f"{'a last step and ' * bool(steps)}guards for each size")
     if guarded:
-        yield replaced(source, [*steps, *guarded, *zeros], f"{'a last step and ' * bool(steps)}guards")
+        yield replaced(source, [*steps, *guarded, *completed, *zeros], f"{'a last step and ' * bool(steps)}guards")
 
 
 def _zeros(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
@@ -107,7 +111,7 @@ def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
     """Return the conditional returns before the last barrier, each with an empty statement in its place."""
     barriers = [each.start_byte for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
     returns = (each for each in nodes if each.type == "return_statement" and each.start_byte < max(barriers, default=0))
-    return [(each, ";") for each in returns if _is_guarded(each)]
+    return [(each, ";") for each in returns if _guard(each) is not None]
 
 
 def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
@@ -120,11 +124,33 @@ def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[N
             yield condition, inside
 
 
+def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    """Yield conditions of loads that test one size of a matrix alone, with the other one."""
+    lacking: dict[int, tuple[Node, dict[str, None]]] = {}
+    for node in nodes:
+        guard = _guard(node) if _is_of(node, operands, "AB") and not _is_stored_to(node) else None
+        condition = guard.child_by_field_name("condition") if guard is not None else None
+        if condition is None:
+            continue
+        tested = "".join(text_of(condition).split())
+        inside = _inside(node, operands).split(" && ")
+        lacks = [each for each in inside if "".join(each.split()) not in tested]
+        if len(lacks) == 1 < len(inside):
+            lacking.setdefault(condition.id, (condition, {}))[1][lacks[0]] = None
+    for condition, parts in lacking.values():
+        text = text_of(condition)
+        begin, end = (text[:-1], ")") if text.endswith(")") and condition.type != "call_expression" else (text, "")
+        yield condition, " && ".join([begin, *parts]) + end
+
+
 def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
     """Yield the subscripts of some matrices that no condition guards."""
-    for node in (each for each in nodes if each.type == "subscript_expression"):
-        if operands.matrices.get(text_of(node.children[0]), "-") in matrices and not _is_guarded(node):
-            yield node
+    yield from (each for each in nodes if _is_of(each, operands, matrices) and _guard(each) is None)
+
+
+def _is_of(node: Node, operands: Operands, matrices: str) -> bool:
+    """Return whether a node is a subscript of some matrices."""
+    return node.type == "subscript_expression" and operands.matrices.get(text_of(node.children[0]), "-") in matrices
 
 
 def _is_stored_to(node: Node) -> bool:
@@ -132,11 +158,12 @@ def _is_stored_to(node: Node) -> bool:
     return above is not None and above.type == "assignment_expression" and above.children[0] == node
 
 
-def _is_guarded(node: Node) -> bool:
+def _guard(node: Node) -> Node | None:
+    """Return the innermost statement or expression with a condition around a node."""
     above = node.parent
     while above is not None and above.type not in ("if_statement", "conditional_expression"):
         above = above.parent
-    return above is not None
+    return above
 
 
 def _inside(access: Node, operands: Operands) -> str:
