@@ -11,6 +11,7 @@ from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Timing
 from mmcore.time_ratio import Ratio
 from mmcore.timing import Time
+from mmcore_tools.compare import report
 
 DRAWS = 200
 
@@ -89,3 +90,10 @@ def test_the_answer_follows_from_the_interval_and_the_clock(
     interval: tuple[float, float], clocks: tuple[float, float] | None, cycles: float | None, answer: str
 ) -> None:
     assert Ratio(sum(interval) / 2, interval, clocks, cycles).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(960e-6, "960 µs"), (9.553e-6, "9.55 µs"), (1.0903e-3, "1.09 ms"), (999.7e-6, "1.00 ms")]
+)
+def test_a_predicted_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
+    assert report._predicted(seconds) == text

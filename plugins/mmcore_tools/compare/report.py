@@ -164,13 +164,17 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     times = comparison.explained
     for size, pair in times.times.items() if times and comparison.ratio is None else ():
         before, now = (each.seconds for each in pair)
-        unit, name = (1e3, "ms") if min(before, now) >= 1e-3 else (1e6, "µs")
-        texts = [f"{each * unit:#.3g}".rstrip(".") + f" {name}" for each in (before, now)]
-        rows.append((f"predicted, {size}", texts[0], texts[1], _change(before, now)))
+        rows.append((f"predicted, {size}", _predicted(before), _predicted(now), _change(before, now)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]
     return [row for row in [*rows, *counts] if row[1] or row[2]]
+
+
+def _predicted(seconds: float) -> str:
+    """Return a predicted time to three digits."""
+    unit, name = (1e3, "ms") if seconds >= 0.9995e-3 else (1e6, "µs")
+    return f"{seconds * unit:#.3g}".rstrip(".") + f" {name}"
 
 
 def _time(result: Result) -> str:
