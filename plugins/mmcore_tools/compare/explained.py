@@ -57,7 +57,7 @@ class Explained:
         """Return how many times as fast as A each product is predicted to be by B, with intervals; "" without times.
 
         A small difference is less than the waits that a prediction may miss, and which the new reasons name. Reasons
-        that a prediction does not count may also turn the answer.
+        that a prediction does not count may also turn the answer. A limiter that changed is named.
         """
         intervals = {size: times_as_fast(a.interval, b.interval) for size, (a, b) in self.times.items()}
         speeds = [f"{_in_words(interval)} at {size}" for size, interval in intervals.items()]
@@ -67,7 +67,14 @@ class Explained:
         doubt = ", which its new reasons may outweigh" if unsure else ""
         if any((ratio - 1) * (turned[size] - 1) < 0 for size, ratio in ratios.items()):
             doubt = ", which reasons beyond the prediction may outweigh"
-        return f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}" if speeds else ""
+        return f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}{self._limiters()}" if speeds else ""
+
+    def _limiters(self) -> str:
+        """Return what limits A and B, as a further clause; "" if it is the same."""
+        a, b = self.a.predicted, self.b.predicted
+        if a is None or b is None or a.limiter == b.limiter:
+            return ""
+        return f"; A is limited by {a.limiter}, and B by {b.limiter}"
 
     @staticmethod
     def _beyond(why: Why) -> float:
