@@ -89,3 +89,13 @@ def test_a_number_of_blocks_that_is_set_to_itself_is_read() -> None:
     text = EDGES.replace("    dim3", "    int y = M / EDGE;\n    y = y == 0 ? 1 : y;\n    dim3")
     text = text.replace("(M + EDGE - 1) / EDGE);", "y);")
     assert kernel(text).launch.grid == "ceil(n / 32), ceil(m / 32)"  # type: ignore[union-attr]
+
+
+def test_sizes_may_be_smaller_than_a_tile() -> None:
+    tile = "int t = K / EDGE * EDGE; float sum = a[row * K + t * EDGE + threadIdx.x] * b[(t * EDGE + threadIdx.y) * N];"
+    small = EDGES.replace("float sum = 0;", tile)
+    for name, size in (("M", "5"), ("N", "7"), ("K", "9")):
+        begin = small.index(f"#define {name} ")
+        small = small[:begin] + f"#define {name} {size}" + small[small.index("\n", begin) :]
+    found = kernel(small)
+    assert (sizes_of(small)[0], found.column_major) == ((5, 7, 9), "")

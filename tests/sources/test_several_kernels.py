@@ -24,6 +24,10 @@ WRONG = NAIVE.replace("mul(", "wrong(").replace("sum;", "sum + 1;")
 OPEN = NAIVE.replace("int N", "int N, int some, int other, int third").replace("mul(", "open(")
 OPEN = OPEN.replace("= sum;", "= sum + 0 * (some + other + third);")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
+PRODUCT = "A[row * N + i] * B[i * N + col]"
+ROUNDED = NAIVE.replace("mul", "rounded").replace(PRODUCT, f"__fmul_rn({PRODUCT.replace(' * B', ', B')})")
+    "A[row * N + i] * B[i * N + col]", "__fmul_rn(A[row * N + i], B[i * N + col])"
+)
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")
 
@@ -37,6 +41,7 @@ def table(text: str) -> dict[str, str]:
     ("content", "status", "answers"),
     [
         (NAIVE + WRONG + FILL, 1, {"mul": "TEST PASS", "wrong": "TEST FAIL"}),
+        (NAIVE + ROUNDED, 0, {"mul": "TEST PASS", "rounded": "TEST PASS"}),
         (NAIVE + SECOND, 0, {"mul": "TEST PASS", "second": "TEST PASS"}),
         (NAIVE + BROKEN, 0, {"mul": "TEST PASS", "broken": "could not run"}),
         (OPEN + BROKEN, 2, {"open": "could not run", "broken": "could not run"}),

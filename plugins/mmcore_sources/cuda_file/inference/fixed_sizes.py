@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
     names_in,
     parse_expressions,
 )
+from mmcore_sources.cuda_file.inference.free_sizes import edges_of_tiles
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import Roles
@@ -190,11 +191,12 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
 
     A constant that is several sizes has the last role of m, k and n.
     """
-    body, known = kernel.body, kernel.constants
+    body, known, edges = kernel.body, kernel.constants, edges_of_tiles(kernel)
 
     def stride(matrix: str) -> str | None:
-        # The edge of a tile is a factor of the index, too, but rows are longer.
-        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
+        # The edge of a tile is a factor of the index, too, but rows are longer in most programs.
+        factors = strides_of(body, matrices[matrix], set(known))
+        return max(factors - edges or factors, key=known.__getitem__, default=None)
 
     of_a, of_b = stride("A"), stride("B")
     if of_a is None or of_b is None:

@@ -38,7 +38,7 @@ def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str
         defines[macro] = f"{{{role}}}"
     behind = _behind(kernel, parts, set())
     used = _behind(kernel, kernel.body.names, {*roles})
-    return None if (behind - roles.keys()) & (used - _edges(kernel)) else (text, defines)
+    return None if (behind - roles.keys()) & (used - edges_of_tiles(kernel)) else (text, defines)
 
 
 def freed_sizes(text: str, defines: Mapping[str, str]) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _behind(kernel: SourceKernel, names: Iterable[str], without: Set[str]) -> se
     return found
 
 
-def _edges(kernel: SourceKernel) -> set[str]:
+def edges_of_tiles(kernel: SourceKernel) -> set[str]:
     """Return the constants that are extents of the block or of the kernel's shared arrays."""
     edges = {name for _, sizes in shared_arrays(kernel.body) for each in sizes for name in identifiers(each)}
     launch = kernel.launch

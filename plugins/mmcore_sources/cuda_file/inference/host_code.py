@@ -298,7 +298,9 @@ class Reader:
         """Return a value that a node sets a name to; the name in it has its former value, as in ``n = n ? n : 1``."""
         row = node.start_point.row
         line = row + 1 if name not in identifiers(value) else row or _NO_LINE
-        return replace(self, line=line)._typed(value, depth + 1)
+        number, real = replace(self, line=line)._typed(value, depth + 1)
+        written = node.child_by_field_name("type")
+        return number, real or (written is not None and text_of(written) in _FLOATS)
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")

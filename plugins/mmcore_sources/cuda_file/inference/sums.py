@@ -27,14 +27,17 @@ def _may_multiply(node: Node, declared: Set[str]) -> bool:
 
 
 def _adds_a_product(node: Node) -> bool:
-    """Return whether a node is ``sum += a * b`` or ``sum = sum + a * b``."""
+    """Return whether a node is ``sum += a * b`` or ``sum = sum + a * b``; a function may multiply."""
     if node.type != "assignment_expression":
         return False
     target, sign, value = node.children
     again = text_of(sign) == "+=" or (text_of(sign) == "=" and text_of(target) in map(text_of, _operands(value)))
-    return again and any(
-        each.type == "binary_expression" and text_of(each.children[1]) == "*" for each in _operands(value)
-    )
+    return again and any(map(_is_product, _operands(value)))
+
+
+def _is_product(node: Node) -> bool:
+    called = text_of(node.children[0]) if node.type == "call_expression" else ""
+    return "mul" in called or (node.type == "binary_expression" and text_of(node.children[1]) == "*")
 
 
 def _operands(node: Node) -> Iterator[Node]:
