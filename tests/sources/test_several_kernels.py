@@ -26,8 +26,6 @@ OPEN = OPEN.replace("= sum;", "= sum + 0 * (some + other + third);")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
 PRODUCT = "A[row * N + i] * B[i * N + col]"
 ROUNDED = NAIVE.replace("mul", "rounded").replace(PRODUCT, f"__fmul_rn({PRODUCT.replace(' * B', ', B')})")
-    "A[row * N + i] * B[i * N + col]", "__fmul_rn(A[row * N + i], B[i * N + col])"
-)
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")
 
