@@ -32,6 +32,8 @@ from mmcore_sources.python_file.program import PythonProgram
 from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.values import ValueReader
 
+# A step over all blocks, unlike a loop along k that ends at the number of blocks.
+_GRID_STEP = re.compile(r"gridDim\.\w\s*\*|\*\s*gridDim|\+=?\s*\(?gridDim")
 # Sizes as parameters of a sketch, under names whose roles are clear.
 _PARAMETERS = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
 
@@ -129,9 +131,8 @@ def _declared(
     if by_columns and "column_major" not in given:
         taken["column_major"] = by_columns
     inferred = infer(path, text, taken)
-    inferred = replace(
-        inferred, bugs=launch_bugs(program, found, translated_bugs(text, inferred), loops="gridDim" in text)
-    )
+    loops = _GRID_STEP.search(text) is not None
+    inferred = replace(inferred, bugs=launch_bugs(program, found, translated_bugs(text, inferred), loops=loops))
     square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
     inferred = _with_build(program, function, inferred, arrays, roles, found, square=square or len(constants) == 1)
     return _with_constants(inferred, constants)
