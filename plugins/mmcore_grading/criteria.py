@@ -144,7 +144,7 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
         elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
             message = misread[0]
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
-            message = "not counted: the product is wrong at every shown size"
+            message = "not counted: it is right at no shown size"
         elif compiled.status == 0:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
         points = round(part * criterion.points, 2)
@@ -167,7 +167,7 @@ def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answer
 
 def _hidden(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     part, wrong = _right_at(task.hidden, answers)
-    return part, "it is wrong at a size that is not shown" if wrong else "", "\n".join(wrong)
+    return part, "it is not right at a size that is not shown" if wrong else "", "\n".join(wrong)
 
 
 def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence[str]]:

@@ -108,7 +108,7 @@ def test_every_cell_of_the_csv_is_one_line() -> None:
 
 
 def test_the_teacher_alone_sees_the_message_of_a_hidden_size() -> None:
-    hidden = Outcome("hidden-sizes", 0, 2, "it is wrong at a size that is not shown", "at 33×33×33: wrong-product: 0:0")
+    hidden = Outcome("hidden-sizes", 0, 2, "it is not right elsewhere", "at 33×33×33: wrong-product: 0:0")
     grade = Grade("a", "a.cu", (Outcome("compiles", 1, 1), hidden))
     seen = "hidden-sizes: at 33×33×33: wrong-product: 0:0"
     assert seen in csv_table(TWO, [grade])
