@@ -173,6 +173,14 @@ def test_a_large_product_is_verified_at_a_small_size_and_predicted_at_its_own() 
     assert re.search(r"B is predicted \d\.\d\d times as (fast|slow) \(\S+ to \S+\) at 2053×2053×2053", result.stdout)
 
 
+@pytest.mark.usefixtures("files")
+def test_a_time_of_a_product_on_the_other_side_of_a_branch_may_be_of_a_wrong_kernel() -> None:
+    text = Path("fast.cu").read_text()
+    Path("branch.cu").write_text(text.replace("float sum = 0;", "float sum = n > 1024 ? 1 : 0;"))
+    answer = mmcore("compare", "slow.cu", "branch.cu", *EMULATOR).stdout.splitlines()[-1]
+    assert answer.endswith(" at 4096×4096×4096, if B is right there")
+
+
 MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
 LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
 

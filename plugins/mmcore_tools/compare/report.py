@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _COMMON = ("device", "problem", "seed")
 _LETTERS = "AB"
+_COMPARES = " compares "  # in the reason why a size was not tried at which the code takes another branch
 _ANSWERS: dict[Answer, str] = {
     "faster": "B is faster",
     "slower": "B is slower",
@@ -29,13 +30,16 @@ _ANSWERS: dict[Answer, str] = {
 
 def sentence(comparison: Comparison) -> str:
     """Return the answer in a sentence."""
-    wrong = [letter for letter, result in zip(_LETTERS, comparison.results, strict=True) if not result.verified]
+    both = list(zip(_LETTERS, comparison.results, strict=True))
+    wrong = [letter for letter, result in both if not result.verified]
     if wrong:
         what = "not finished" if all(result.timed_out or result.verified for result in comparison.results) else "wrong"
         return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
     if comparison.ratio is None:
         words = in_words(comparison.changes)
         time = comparison.explained.sentence() if comparison.explained else ""
+        if time and (untried := [each for each, result in both if _COMPARES in result.not_tried]):
+            time += f", if {' and '.join(untried)} {'is' if len(untried) == 1 else 'are'} right there"
         return "; ".join([f"B has {words}", *([time] if time else [])]) if words else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
