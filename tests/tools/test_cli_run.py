@@ -123,7 +123,7 @@ def test_findings_of_a_wrong_type_leave_the_verdict(
     warning = (
         "warning: plugin content of tests failed in mmcore_findings: violations of Findings holds str, not Violation"
     )
-    assert result.stderr.splitlines().count(warning) == 1
+    assert len(re.findall(rf"^{warning} \(test_cli_run\.py:\d+\)$", result.stderr, re.MULTILINE)) == 1
 
 
 def test_the_lines_of_hazards_are_found_for_a_fault_without_a_line(
