@@ -347,6 +347,23 @@ __global__ void mul(Matrix a, Matrix b, Matrix c)
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.parametrize(
+    ("sizes", "passes"),
+    [
+        ("dim3 grid(N / 16, N / 16); if (N % 16 != 0) { grid.x++; grid.y += 1; }", True),
+        ("int blocks = N / 16; if (N % 16) ++blocks; dim3 grid(blocks, blocks);", True),
+        ("dim3 grid(N / 16, N / 16); if (N % 16) grid.x++;", False),
+        ("dim3 grid(N / 16, N / 16); if (N > 99) { grid.x++; grid.y++; }", False),
+        ("int blocks = N / 16; dim3 grid(blocks, blocks);\nif (N % 16) ++blocks;", False),
+    ],
+)
+def test_a_quotient_may_be_rounded_up_by_a_later_statement(sizes: str, passes: bool, folder: Path) -> None:
+    guarded = KERNEL.replace("GUARD", "if (row >= N || col >= N) return;")
+    host = f"void product(float *a, int N) {{\n{sizes}\nmul<<<grid, dim3(16, 16)>>>(a, a, a, N);\n}}\n"
+    (folder / "my.cu").write_text(guarded + host)
+    assert (run("--size 43").exit_code == 0) == passes
+
+
 def test_a_header_that_needs_its_includer_names_it(folder: Path) -> None:
     (folder / "Makefile").write_text("")
     (folder / "kernels").mkdir()

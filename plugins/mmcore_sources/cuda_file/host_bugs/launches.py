@@ -46,7 +46,9 @@ def rounded_down_grid(host: HostCode) -> Iterator[Bug]:
         kernel = host.kernel(launch)
         if not launch.geometry or (kernel is not None and "gridDim" in text_of(kernel.body)):
             continue  # blocks that go over the tiles of C in a loop leave nothing out
-        nodes = (node for each in host.resolved(launch.geometry[0], launch.scope) for node in walk(each))
+        nodes = [node for each in host.resolved(launch.geometry[0], launch.scope) for node in walk(each)]
+        if host.changed(launch.scope) & {text_of(each) for each in nodes if each.type == "identifier"}:
+            continue  # such as if (n % 16) grid.x++
         quotients = (each for each in nodes if each.type == "binary_expression")
         why = next(filter(None, (_remainder(host, each, launch.scope) for each in quotients)), "")
         if why:

@@ -38,8 +38,8 @@ def component(scope: Node, name: str, axis: str, line: int) -> Node | None:
     found = None
     for node in walk(scope):
         if node.type == "assignment_expression" and (not line or node.start_point.row < line):
-            target = text_of(node.children[0])
-            found = node.children[2] if target in (f"{name}.{axis}", f"{name}->{axis}") else found
+            target, sign = map(text_of, node.children[:2])
+            found = node.children[2] if sign == "=" and target in (f"{name}.{axis}", f"{name}->{axis}") else found
     return found
 
 

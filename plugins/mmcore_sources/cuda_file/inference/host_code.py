@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
+from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
 from mmcore_sources.cuda_file.inference.type_sizes import type_size
@@ -112,12 +113,15 @@ class Reader:
             set_by = Reader(self.source, {}, found.function, call=found.call)
             parts = set_by._variable(found.parameter, depth + 1) or parts
         elif found is not None and found.value is not None:
-            parts = self._of_value(found.value, depth + 1)
+            parts = replace(self, line=found.value.start_point.row + 1)._of_value(found.value, depth + 1)
         for position, value in enumerate(assigned.values()):
             if value is not None:
                 parts = [*parts, *[(self, _ONE)] * (position + 1 - len(parts))]
                 parts[position] = (self, value)
-        return parts or [(self, _ONE)]
+        return [
+            (reader, rounded_up_later(self.scope, f"{name}.{axis}", part, self.line))
+            for (reader, part), axis in zip(parts or [(self, _ONE)], "xyz", strict=False)
+        ]
 
     def _of_value(self, value: Node, depth: int) -> list[tuple[Reader, Node]]:
         """Return the extents in an initial value, which may be a list."""
@@ -298,6 +302,7 @@ class Reader:
         """Return a value that a node sets a name to; the name in it has its former value, as in ``n = n ? n : 1``."""
         row = node.start_point.row
         line = row + 1 if name not in identifiers(value) else row or _NO_LINE
+        value = rounded_up_later(self.scope, name, value, self.line)
         number, real = replace(self, line=line)._typed(value, depth + 1)
         written = node.child_by_field_name("type")
         return number, real or (written is not None and text_of(written) in _FLOATS)

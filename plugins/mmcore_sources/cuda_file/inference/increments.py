@@ -1,0 +1,38 @@
+"""Quotients of host code that a later statement rounds up: ``if (n % 16 != 0) grid.x++``."""
+
+from __future__ import annotations
+
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
+
+
+def rounded_up_later(scope: Node | None, target: str, value: Node, line: int) -> Node:
+    """Return the value of a variable, as a quotient that is rounded up if one is added to it for a remainder.
+
+    Statements from the ``line`` on do not count, unless it is 0.
+    """
+    quotient = value
+    while quotient.type == "parenthesized_expression":
+        quotient = quotient.named_children[0]
+    if scope is None or quotient.type != "binary_expression" or text_of(quotient.children[1]) != "/":
+        return value
+    nodes = (each for each in walk(scope) if not line or each.start_point.row < line)
+    if not any(_adds_one(each, target) and _is_for_a_remainder(each) for each in nodes):
+        return value
+    number, step = text_of(quotient.children[0]), text_of(quotient.children[2])
+    return parse_expression(f"(({number}) + ({step}) - 1) / ({step})")
+
+
+def _adds_one(node: Node, target: str) -> bool:
+    if node.type == "update_expression":
+        return text_of(node).replace(" ", "") in (f"{target}++", f"++{target}")
+    return node.type == "assignment_expression" and text_of(node).replace(" ", "") == f"{target}+=1"
+
+
+def _is_for_a_remainder(node: Node) -> bool:
+    """Return whether a statement depends on a remainder."""
+    above = node.parent
+    while above is not None and above.type != "if_statement":
+        above = above.parent
+    condition = above.child_by_field_name("condition") if above is not None else None
+    return condition is not None and "%" in text_of(condition)
