@@ -11,8 +11,10 @@ from tree_sitter import Language, Node, Parser
 from mmcore_cuda.cuda_source.conditionals import readable
 from mmcore_cuda.cuda_source.tokens import blank
 
-__all__ = ["Node", "identifiers", "initializers", "parse", "pointed", "root_of", "text_of", "walk"]
+__all__ = ["LOOPS", "Node", "identifiers", "initializers", "parse", "pointed", "root_of", "text_of", "walk"]
 
+LOOPS = ("for_statement", "while_statement", "do_statement")
+"""The types of nodes that are loops."""
 # Attributes that the grammar does not know everywhere, with their arguments, which have parentheses up to three deep.
 _ATTRIBUTE = re.compile(
     rb"\b__(?:attribute|cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"

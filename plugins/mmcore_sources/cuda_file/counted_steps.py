@@ -10,10 +10,9 @@ from mmcore.kernel.arguments import MATRICES, SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, initializers, text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Term
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.sums import LOOPS
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.repairs.edits import device_functions
 
-_LOOPS = ("for_statement", "while_statement", "do_statement")
 _LEAVE = ("break_statement", "return_statement", "goto_statement", "gnu_asm_expression")
 _UNKNOWN = ("call_expression", "subscript_expression", "pointer_expression", "template_function")
 _NUMBER = re.compile(r"\d+\.?\d*[uUlLfF]*")
@@ -26,7 +25,7 @@ def endless_loop(text: str, entry: str, lines: Iterable[int]) -> str:
         (loop.end_point.row - loop.start_point.row, clause)
         for function in device_functions(text, entry)
         for loop in walk(function)
-        if loop.type in _LOOPS and wanted & {*range(loop.start_point.row + 1, loop.end_point.row + 2)}
+        if loop.type in LOOPS and wanted & {*range(loop.start_point.row + 1, loop.end_point.row + 2)}
         if (clause := _endless(loop, function))
     ]
     return min(found, default=(0, ""))[1]

@@ -17,7 +17,6 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.counted_steps import counted_loop
 from mmcore_sources.cuda_file.endless_loops import endless_loop
@@ -31,7 +30,15 @@ from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
 from mmcore_sources.cuda_file.rounded_down import rounded_down
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
-from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.tried_cells import (
+    TRIED_SECONDS,
+    at_sizes,
+    is_clean,
+    is_right,
+    measured,
+    size_of,
+    small_cell,
+)
 from mmcore_sources.cuda_file.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -187,8 +194,8 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _without_remainder(cell: Cell) -> Iterator[str]:
     """Yield the hint of a size at which a product is right, unless it has hazards there."""
-    kernel, result = registry().kernel(cell.kernel), measured(cell)
-    if result is not None and judged(result, kernel, "hazards").verified:
+    kernel = registry().kernel(cell.kernel)
+    if is_clean(measured(cell), kernel):
         other = exchanged_cell(cell, kernel)
         if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
             both = f"right at {size_of(cell)} and wrong at {size_of(other)}"

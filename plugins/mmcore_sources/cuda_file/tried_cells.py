@@ -11,6 +11,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.sizes import size_text
 from mmcore.result import Result
+from mmcore.verdict import judged
 
 _SMALL = 64
 TRIED_SECONDS = 10.0
@@ -60,6 +61,11 @@ def measured(cell: Cell, kernel: Kernel | None = None) -> Result | None:
     except MmcoreError:
         return None
     return None if result.timed_out else result
+
+
+def is_clean(result: Result | None, kernel: Kernel) -> bool:
+    """Return whether a product is right and has no hazards."""
+    return result is not None and judged(result, kernel, "hazards").verified
 
 
 def is_right(cell: Cell, kernel: Kernel | None = None) -> bool:

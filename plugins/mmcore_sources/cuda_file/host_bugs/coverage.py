@@ -11,7 +11,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.constraints import Square
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, names_in, parse_expressions
@@ -19,7 +19,6 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 
 _PARTS = {"m": "rows", "n": "columns", "mn": "elements"}
-_LOOPS = ("for_statement", "while_statement", "do_statement")
 _ANY = 1 << 30  # rows or columns of a program whose sizes its user gives
 
 
@@ -64,7 +63,7 @@ def _moves(host: HostCode, launch: HostLaunch) -> bool:
     names = {text_of(each) for part in parts for each in walk(part) if each.type == "identifier"}
     node = launch.arguments[0].parent if launch.arguments else None
     while node is not None and node.id != launch.scope.id:
-        if node.type in _LOOPS and names & host.changed(node):
+        if node.type in LOOPS and names & host.changed(node):
             return True
         node = node.parent
     return False

@@ -49,7 +49,7 @@ def host_bugs(
     host = HostCode(text)
     found = [*others, *(bug for bugs in BUGS for bug in bugs(host))]
     entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
-    launches_of_kernel = [each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])]
+    launches_of_kernel = _launches_of(host, entry)
     launch = next(iter(launches_of_kernel), None)
     if not inferred.attributes["column_major"]:
         pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
@@ -73,10 +73,15 @@ def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
     host = HostCode(text)
     entry = inferred.attributes["entry"].partition("<")[0]
     found = {*launches.exchanged_sizes(host)}
-    for launch in (each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])):
+    for launch in _launches_of(host, entry):
         found |= {*uncovered_product(host, launch, inferred)}
         found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
     return found
+
+
+def _launches_of(host: HostCode, entry: str) -> list[HostLaunch]:
+    """Return the launches of a kernel in host code, by its name with or without its namespace."""
+    return [each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])]
 
 
 def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:

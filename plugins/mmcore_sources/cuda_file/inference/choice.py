@@ -6,12 +6,12 @@ import re
 
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import root_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, root_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_calls import function_name, functions_of
 from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.sums import LOOPS, sums_products
+from mmcore_sources.cuda_file.inference.sums import sums_products
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
 
 _OTHER = re.compile(r"conv(?!ert)|pool|softmax|attention|transpose|norm(?!al_)|gemv|mat_?vec|vec_?mat", re.IGNORECASE)

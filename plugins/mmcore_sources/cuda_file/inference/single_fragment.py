@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.sums import LOOPS
 
 _FRAGMENT = re.compile(
     r"fragment ?< ?(?:\w+::)*matrix_([ab]) ?, ?([^,<>]+), ?([^,<>]+), ?([^,<>]+),[^<>]*?(row|col)_major ?>"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, text_of, walk
 
-LOOPS = ("for_statement", "while_statement", "do_statement")
 _MULTIPLIES = re.compile(r"fma|mma|mad|dp[24]a|dot", re.IGNORECASE)
 
 

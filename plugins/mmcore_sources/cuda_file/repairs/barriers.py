@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmcore.cell import Cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
-from mmcore.verdict import judged
 from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
-from mmcore_sources.cuda_file.tried_cells import measured, size_of
+from mmcore_sources.cuda_file.tried_cells import is_clean, measured, size_of
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 _HINT = re.compile(r"((?:__|\w+\.)syncthreads\(\)) before line (\d+)$")
@@ -26,14 +24,9 @@ def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
     if not found or (changed := _with_barriers(kernel, found[0][1], {int(match[2]) for match in found})) is None:
         return
     cells = small_cells(result, kernel)[:1]
-    if cells and all(_is_right(cell, changed) for cell in cells):
+    if cells and all(is_clean(measured(cell, changed), changed) for cell in cells):
         lines = " and before line ".join(str(line) for line in sorted({int(match[2]) for match in found}))
         yield f"{REPAIRED} {size_of(cells[0])}, without a race, with {found[0][1]} before line {lines}"
-
-
-def _is_right(cell: Cell, kernel: Kernel) -> bool:
-    result = measured(cell, kernel)
-    return result is not None and judged(result, kernel, "hazards").verified
 
 
 def _with_barriers(kernel: Kernel, barrier: str, lines: Iterable[int]) -> Kernel | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
 _ADDED = re.compile(r"\+ (\d+)\)?$")
-_LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
 def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
@@ -40,7 +39,7 @@ def _compared(nodes: Sequence[Node]) -> list[Node]:
 
 def _conditions(nodes: Sequence[Node]) -> list[Node]:
     """Return the binary expressions in the conditions of loops."""
-    conditions = (each.child_by_field_name("condition") for each in nodes if each.type in _LOOPS)
+    conditions = (each.child_by_field_name("condition") for each in nodes if each.type in LOOPS)
     return [each for condition in conditions if condition is not None for each in walk(condition)
             if each.type == _BINARY]  # fmt: skip
 
