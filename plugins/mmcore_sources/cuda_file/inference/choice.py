@@ -63,7 +63,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
                 launched = f"{each.place} launches {each.name}"
                 raise InvalidKernel(f"{launched}, which line {line} of {file} defines without __global__")
         if not source.text.strip():
-            raise NoKernel(f"{file} has no code")
+            raise NoKernel(f"{file} {'has no code' if source.text else 'is empty'}")
         where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
         raise NoKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
