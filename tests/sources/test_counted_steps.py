@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mmcore_sources.cuda_file.counted_steps import CountedLoop, counted_loop
+from mmcore_sources.cuda_file.hints.counted_steps import CountedLoop, counted_loop
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE, changed, kernel
 

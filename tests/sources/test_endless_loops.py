@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmcore_sources.cuda_file.endless_loops import endless_loop
+from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from tests.command_line import mmcore
 
 KERNEL = """\

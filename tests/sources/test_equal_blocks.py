@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mmcore.registry import registry
-from mmcore_sources.cuda_file.equal_blocks import equal_blocks
+from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from tests.command_line import mmcore
 from tests.sources.test_source_file import NAIVE
 from tests.sources.test_suggestions import WMMA

@@ -11,8 +11,8 @@ from mmcore import InvalidKernel, Scalar, Workspace
 from mmcore.errors import LacksOption
 from mmcore_cuda.cuda_source.accessors import without_accessors
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
-from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles, whole
+from mmcore_sources.cuda_file.project.header_folders import header_folders
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import block_and_grid, grid, guesses, inferred, kernel, launch_text
 

@@ -77,11 +77,11 @@ def mmcore_hints(result: Result) -> Iterator[str]:
 
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if isinstance(result.cell.kernel, str):
-        from mmcore_sources.cuda_file.declared_readings import declared_readings
+        from mmcore_sources.cuda_file.hints.declared_readings import declared_readings
 
         yield from declared_readings(result)
     else:
-        from mmcore_sources.cuda_file.hints import hints
+        from mmcore_sources.cuda_file.hints.find import hints
         from mmcore_sources.cuda_file.host_bugs.unread_errors import note
 
         yield from note(result)

@@ -18,18 +18,18 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
-from mmcore_sources.cuda_file.absolute_headers import with_own_headers
-from mmcore_sources.cuda_file.device_functions import with_device_functions
-from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
-from mmcore_sources.cuda_file.includers import with_includer
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.inference.tuned_macros import UndefinedMacros
-from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
-from mmcore_sources.cuda_file.other_files import files_with_products
-from mmcore_sources.cuda_file.project_sources import launching_sources
+from mmcore_sources.cuda_file.project.absolute_headers import with_own_headers
+from mmcore_sources.cuda_file.project.device_functions import with_device_functions
+from mmcore_sources.cuda_file.project.header_folders import header_folders
+from mmcore_sources.cuda_file.project.includers import with_includer
+from mmcore_sources.cuda_file.project.missing_headers import without_missing_headers
+from mmcore_sources.cuda_file.project.other_files import files_with_products
+from mmcore_sources.cuda_file.project.sources import launching_sources
 from mmcore_sources.cuda_file.syntax import DoesNotCompile, host_syntax_errors, refuse_errors, refuse_syntax_errors
 
 _FOLDER = "--option=-I…"

@@ -10,10 +10,10 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.hints.tried_cells import measured, small_cell
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
 from mmcore_sources.cuda_file.inference.unusual import Unusual
-from mmcore_sources.cuda_file.tried_cells import measured, small_cell
 
 
 def findings(result: Result, extent: str) -> Findings | None:

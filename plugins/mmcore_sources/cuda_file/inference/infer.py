@@ -12,7 +12,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
-from mmcore_sources.cuda_file.counted_steps import loop_along_k
+from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import with_free_sizes

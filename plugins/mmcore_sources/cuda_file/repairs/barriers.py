@@ -10,8 +10,8 @@ from typing import Any
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
+from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
-from mmcore_sources.cuda_file.tried_cells import is_clean, measured, size_of
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 _HINT = re.compile(r"((?:__|\w+\.)syncthreads\(\)) before line (\d+)$")

@@ -21,14 +21,14 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured, size_of
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
-from mmcore_sources.cuda_file.tried_cells import TRIED_SECONDS, is_right, measured, size_of
-from mmcore_sources.cuda_file.whole_cells import WHOLE
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mmcore.cell import Cell
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
-from mmcore_sources.cuda_file.tried_cells import at_sizes
 
 WHOLE = "whole tiles"
 """The reason for a size, as the verdict names it."""

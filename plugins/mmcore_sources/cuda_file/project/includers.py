@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mmcore.errors import InvalidKernel, NoKernel
 from mmcore_cuda.cuda_source.includes import candidates, includes
-from mmcore_sources.cuda_file.other_files import products_of
-from mmcore_sources.cuda_file.project_sources import sources_of_project
+from mmcore_sources.cuda_file.project.other_files import products_of
+from mmcore_sources.cuda_file.project.sources import sources_of_project
 
 _SOURCES = (".cu", ".cpp", ".cc")
 _MOST = 3  # products of a header that are named

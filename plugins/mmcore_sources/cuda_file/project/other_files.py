@@ -8,7 +8,7 @@ from pathlib import Path
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.sums import sums_products
-from mmcore_sources.cuda_file.project_sources import sources_of_project
+from mmcore_sources.cuda_file.project.sources import sources_of_project
 
 _MATRICES = 3
 _MOST = 3

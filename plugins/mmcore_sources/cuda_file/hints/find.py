@@ -18,19 +18,14 @@ from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_sources.cuda_file.counted_steps import counted_loop
-from mmcore_sources.cuda_file.endless_loops import endless_loop
-from mmcore_sources.cuda_file.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.files import inferred_of
-from mmcore_sources.cuda_file.inference.expressions import LaunchText
-from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
-from mmcore_sources.cuda_file.other_sizes import other_sizes
-from mmcore_sources.cuda_file.repairs.barriers import barriers
-from mmcore_sources.cuda_file.repairs.edits import rest_left_out
-from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
-from mmcore_sources.cuda_file.rounded_down import rounded_down
-from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
-from mmcore_sources.cuda_file.tried_cells import (
+from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
+from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
+from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
+from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
+from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
+from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
+from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
     is_clean,
@@ -39,7 +34,12 @@ from mmcore_sources.cuda_file.tried_cells import (
     size_of,
     small_cell,
 )
-from mmcore_sources.cuda_file.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.repairs.barriers import barriers
+from mmcore_sources.cuda_file.repairs.edits import rest_left_out
+from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {

@@ -14,8 +14,8 @@ from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
-from mmcore_sources.cuda_file.hints import LAYOUTS, reads_by_columns, says
-from mmcore_sources.cuda_file.tried_cells import at_sizes, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.hints.find import LAYOUTS, reads_by_columns, says
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, measured, size_of, small_cell
 
 _LARGEST = 1 << 24
 """The largest m·n·k of a product that is computed again as it is, if the kernel refuses a small one."""

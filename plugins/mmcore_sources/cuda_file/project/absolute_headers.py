@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
-from mmcore_sources.cuda_file.header_folders import lacking
+from mmcore_sources.cuda_file.project.header_folders import lacking
 
 _ABSOLUTE = re.compile(r"(?:[A-Za-z]:)?[\\/]")
 

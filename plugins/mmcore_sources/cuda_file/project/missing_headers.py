@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.header_folders import lacking
 from mmcore_sources.cuda_file.inference.choice import is_product
+from mmcore_sources.cuda_file.project.header_folders import lacking
 from mmcore_sources.cuda_file.syntax import rejection
 
 

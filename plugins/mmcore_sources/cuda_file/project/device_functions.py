@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import Node, parse, text_of, walk
-from mmcore_sources.cuda_file.project_sources import sources_of_project
+from mmcore_sources.cuda_file.project.sources import sources_of_project
 
 _ON_DEVICE = re.compile(r"\b__device__\b")
 
