@@ -4,8 +4,8 @@ The comment at the top of a file describes its kernel. Some of these lines follo
 
 ``// expect: shared-race``
     The kind of hazard that ``mmcore check`` must find in a hazardous kernel.
-``// limit: REASON`` and ``// GPU limit: REASON``
-    The reason why the emulator, or a GPU, calls a wrong kernel verified; docs/verification.md explains it.
+``// limit: REASON``
+    The reason why the emulator calls a wrong kernel verified; docs/verification.md explains it.
 ``// not on: GPU`` and ``// not on: emulator``
     The result on a GPU is undefined, or the emulator lacks an instruction.
 ``// sizes: 33x35x37 64x64x64``

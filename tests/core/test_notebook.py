@@ -264,6 +264,7 @@ def test_an_interrupted_command_ends_the_cell(magic: Magic, monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_a_notebook_is_executed(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient", reason="tox -e slow installs nbclient")
     sources = [
         "%load_ext mmcore",
         f"%%mmcore {RUN}\n{UNGUARDED}",

@@ -1,5 +1,4 @@
 // Elements past A and B are used unless they are NaN: any other number there changes the product.
-// GPU limit: on a GPU the area behind a matrix always holds NaN
 // sizes: 32x32x37 33x35x20
 // config: block=16x16 TILE=16
 // kernel: over_read=tiles
