@@ -89,6 +89,38 @@ def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.Monk
     assert re.search(r"^tried \d+ changes of the source for \d+ s: none makes it right\nTEST FAIL$", output, re.M)
 
 
+VECTORS = """
+__global__ void first(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int i = 0; i < k / 4; i++) {
+        float4 a = ((const float4 *)A)[row * (k / 4) + i];
+        const float *b = B + i * 4 * n + col;
+        sum += a.x * b[0] + a.y * b[n] + a.z * b[2 * n] + a.w * b[3 * n];
+    }
+    C[row * n + col] = sum;
+}
+"""
+
+
+def test_a_search_is_not_repeated_for_a_kernel_that_is_right_at_whole_tiles_alone_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    guarded = VECTORS.replace("C[row", "if (row < m && col < n) C[row").replace("first", "third")
+    output = run(VECTORS + VECTORS.replace("first", "second") + guarded).stdout
+    of_first, of_second, of_third = re.split(r"^(?:second|third)$", output, flags=re.M)
+    tried = re.compile(r"tried \d+ changes of the source for \d+ s: none makes it right")
+    assert (bool(tried.search(of_first)), bool(tried.search(of_second)), bool(tried.search(of_third))) == (
+        True,
+        False,
+        True,
+    )
+    assert "no change of the source is tried: first has the same faults, and none makes it right" in of_second
+    assert "without a remainder" in of_second
+
+
 def test_few_changes_are_tried_and_none_counted_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
     text = (

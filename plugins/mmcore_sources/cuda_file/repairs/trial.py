@@ -28,6 +28,7 @@ from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
+from mmcore_sources.cuda_file.repairs.search import TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
@@ -49,12 +50,16 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible."""
     if not is_changeable(kernel):
         return
+    search = Search.of(result, kernel, "words")
+    if other := search.fruitless():
+        yield f"no change of the source is tried: {other} has the same faults, and none makes it right"
+        return
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
     whole = any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
     seconds = _FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else _ALL_SECONDS
-    found = [*_first_right(cells, _changed(kernel), seconds)]
+    found = [*search.remembering(_first_right(cells, _changed(kernel), seconds))]
     yield from found
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
@@ -90,8 +95,12 @@ def names_a_cause(result: Result) -> bool:
 
 def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the guards that make a product right which is wrong at remainders alone."""
-    if kernel.build is None and kernel.entry and kernel.source_text():
-        yield from _first_right(small_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
+    if kernel.build is not None or not is_changeable(kernel):
+        return
+    search = Search.of(result, kernel, "remainders")
+    if not search.fruitless():
+        found = _first_right(small_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
+        yield from search.remembering(found)
 
 
 def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
@@ -119,7 +128,7 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
             return
     if seconds > _FEW_SECONDS and (took := time.monotonic() - begin) >= _FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
-        yield f"tried {changes} of the source for {took:.0f} s: none makes it right"
+        yield f"{TRIED} {changes} of the source for {took:.0f} s: none makes it right"
 
 
 def _lines(text: str, edit: Edit) -> str:
