@@ -268,11 +268,31 @@ __global__ void other(const float *A, const float *x, float *y, int M, int N)
     if (row < M) y[row] = sum;
 }
 """
+SCALAR_PRODUCT = """
+__global__ void dot(const float *a, const float *b, float *y, int n)
+{
+    float sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        sum += a[i] * b[i];
+    atomicAdd(y, sum);
+}
+"""
+SUM_OF_VECTORS = """
+__device__ float plus(float a, float b) { return a + b; }
+__global__ void each(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) c[i] = plus(a[i], b[i]);
+}
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
+        (SCALAR_PRODUCT, "dot is not a matrix product: it indexes a and b as vectors"),
+        (SUM_OF_VECTORS, "each is not a matrix product: it indexes a and b as vectors"),
+        (SCALAR_PRODUCT + SUM_OF_VECTORS + KERNEL, "function mul"),
         (PRODUCT_OF_A_VECTOR, "other is not a matrix product: it indexes y and x as vectors"),
         (PRODUCT_OF_A_VECTOR + KERNEL, "function mul"),
         (ADD + ADD.replace("add", "second"), "no matrix product: none of its 2 __global__ functions has a loop"),
@@ -283,6 +303,23 @@ __global__ void other(const float *A, const float *x, float *y, int M, int N)
 def test_only_matrix_products_are_judged(text: str, answer: str, folder: Path) -> None:
     (folder / "my.cu").write_text(text.replace("GUARD", ""))
     assert answer in run("--size 32 --no-hazards").stderr
+
+
+def test_a_block_that_loads_both_tiles_by_one_index_multiplies_matrices(folder: Path) -> None:
+    (folder / "my.cu").write_text("""
+__global__ void tile(const float *A, const float *B, float *C)
+{
+    __shared__ float a[256], b[256];
+    int i = threadIdx.x;
+    a[i] = A[i];
+    b[i] = B[i];
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 16; k++) sum += a[i / 16 * 16 + k] * b[k * 16 + i % 16];
+    C[i] = sum;
+}
+""")
+    assert "vectors" not in run("--size 16 --block 256 --grid 1 --no-hazards").output
 
 
 @pytest.mark.parametrize("value", ["mul<8>", "debug ? mul<4> : mul<8>"])
