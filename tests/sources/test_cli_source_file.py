@@ -83,7 +83,8 @@ def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
 def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -> None:
     result = emulated("run my.cu --size 20x50x30 --quiet --grid 'ceil(m/bx), ceil(n/by)'")
     assert result.exit_code == 1
-    assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
+    hint = "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30; without it"
+    assert f"{hint}, it is right where m = n, as at 64×64×32\n" in result.stdout
 
 
 def test_a_kernel_that_is_right_in_an_unusual_reading_only_is_wrong_unless_an_option_asks_for_it(folder: Path) -> None:

@@ -48,12 +48,16 @@ def test_numbers_that_the_launch_passes_beside_three_sizes_are_no_sizes(
     assert (status, said.rstrip().endswith("TEST PASS")) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("grid", "square"), [("(m + 31) / 32, (n + 15) / 16", True), ("(m + 15) / 16, (n + 31) / 32", False)]
+)
 def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grid: str, square: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = COARSE.replace("(n + 31) / 32, (m + 15) / 16", "(m + 31) / 32, (n + 15) / 16")
+    wrong = COARSE.replace("(n + 31) / 32, (m + 15) / 16", grid)
     status, said = run(wrong, tmp_path, monkeypatch)
     assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
+    assert ("; without it, it is right where m = n, as at 64×64×64" in said) == square
 
 
 def test_an_integer_that_the_kernel_does_not_use_is_no_size_if_the_others_are_enough() -> None:

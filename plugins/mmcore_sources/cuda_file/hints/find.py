@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
+from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
 from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
@@ -35,7 +36,6 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
 )
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
-from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
@@ -221,6 +221,7 @@ def _tried(
         right = list(itertools.takewhile(is_right, others))
         if right:
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
+            why = why or (right_in_squares(cells[0], file.kernel) if "grid" in values else "")
             yield _hint(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
 
@@ -274,26 +275,6 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings that may be right where square matrices are."""
-    yield from _exchanged(kernel)
+    yield from exchanged_grids(kernel)
     yield from other_sizes(kernel)
     yield from blocks_of_tiles(kernel)
-
-
-def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them."""
-    grids = _swapped(kernel)
-    if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
-        # Another kernel of the program may compute the rest, such as the last columns.
-        square = any(isinstance(each, Square) for each in kernel.constraints)
-        grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
-    yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
-
-
-def _swapped(kernel: Kernel) -> list[str]:
-    """Return the grids with rows and columns exchanged, and with its axes exchanged; none if it has one axis."""
-    if not isinstance(kernel.launch, LaunchText) or len(kernel.launch.parts) < 2:
-        return []
-    parts, other = kernel.launch.parts, {"m": "n", "n": "m"}
-    turned = [re.sub(r"\b[mn]\b", lambda name: other[name[0]], part) for part in parts]
-    several = [turned] if re.search(r"\bb[xy]\b", kernel.launch.grid) else [[parts[1], parts[0], *parts[2:]], turned]
-    return list(dict.fromkeys(", ".join(each) for each in several if each != parts))
