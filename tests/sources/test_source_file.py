@@ -569,6 +569,15 @@ def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
     assert warning == "line 6 goes M·N elements from one A of the batch to the next; a matrix A has K·M"
 
 
+def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:
+    passed = BATCH.replace("int batch", "long long sa, long long sb, long long sc")
+    for step, name in (("M * K", "sa"), ("K * N", "sb"), ("M * N", "sc")):
+        passed = passed.replace(f"b * {step}", f"b * {name}")
+    assert [str(getattr(each, "value", each)) for each in inferred(passed).attributes["arguments"]][3:] == [*"mnk000"]
+    parts = passed.replace("int i = 0; i < K", "int i = b * sa; i < b * sa + sa")
+    assert inferred(parts).attributes["arguments"][6] != Scalar(0, "int64")
+
+
 def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
     body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
     sizes = "size_t pitchA, size_t pitchB, size_t pitchC"

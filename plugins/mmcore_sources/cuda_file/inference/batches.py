@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body, Term
@@ -12,14 +12,20 @@ from mmcore_sources.cuda_file.inference.size_names import SIDES
 _COUNT = re.compile(r"batch(?!.*(?:stride|offset))", re.IGNORECASE)
 
 
-def of_batch(names: Iterable[str], body: Body) -> dict[str, int]:
+def of_batch(names: Collection[str], body: Body) -> dict[str, int]:
     """Return the numbers that run one product of a batch: 1 for the number of products, 0 for the step to the next."""
     if "blockIdx.z" not in text_of(body.function.body):
         return {}
     terms = [term for name in set(body.pointers.values()) for index in body.indexes(name) for term in index]
-    steps = {factor for term in terms if "blockIdx.z" in term for factor in term}
     counted = {name: 1 for name in names if _COUNT.search(name)}
-    return counted | {name: 0 for name in names if name in steps and "stride" in name.casefold()}
+    bounds = {*body.loop_bounds({*names})}
+    return counted | {name: 0 for name in names if name not in bounds and _is_step(name, terms)}
+
+
+def _is_step(name: str, terms: Iterable[Term]) -> bool:
+    """Return whether a name is used, and multiplies the block's index along z alone wherever it is."""
+    of_name = [term for term in terms if name in term]
+    return bool(of_name) and all(sorted(term) == sorted(("blockIdx.z", name)) for term in of_name)
 
 
 def wrong_steps(body: Body, pointers: Mapping[str, str], sizes: Mapping[str, str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mmcore.errors import LacksOption
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore_cuda.cuda_source.program import Function, Program
 from mmcore_sources.cuda_file.inference.arithmetic import shown_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -32,6 +32,8 @@ def element_types(
         if word in _UNSIGNED:
             notes.append(Note(f"elements of {matrix}", "int32", f"{word} agrees modulo 2^32", option))
             word = "int32_t"
+        if "complex" in word.casefold():
+            raise InvalidKernel(f"the elements of {matrix} are of type {word}: products of complex numbers are not run")
         if word not in ELEMENTS:
             known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
             raise LacksOption(

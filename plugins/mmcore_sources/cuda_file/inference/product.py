@@ -15,6 +15,7 @@ from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
+from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -70,6 +71,7 @@ def product_of(kernel: SourceKernel) -> Product:
     """Return the product that a kernel computes. Raises InvalidKernel, LacksOption."""
     source, body, given, chosen = kernel.source, kernel.body, kernel.given, kernel.chosen
     roles, constraints, notes = _roles(kernel)
+    refuse_host_steps(kernel, roles)
     fragment = None if roles.sizes else single_fragment(source, body)
     if fragment is not None:
         constraints = (fragment[0],)

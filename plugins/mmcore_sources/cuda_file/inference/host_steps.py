@@ -1,0 +1,43 @@
+"""Steps of the host around a launch that a run does not repeat: variables that it sets, and a loop of launches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import identifiers
+from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+
+_SET = re.compile(r"cudaMemcpyToSymbol(?:Async)?\s*\(\s*(?:HIP_SYMBOL\()?&?\s*(\w+)")
+
+
+def refuse_host_steps(kernel: SourceKernel, roles: Roles) -> None:
+    """Raise InvalidKernel for a kernel whose product needs such steps."""
+    for match in _SET.finditer(kernel.source.text):
+        if match[1] in kernel.body.names:
+            line = kernel.source.text.count("\n", 0, match.start()) + 1
+            sets = f"line {line} sets {match[1]}, which {kernel.function.name} reads"
+            raise InvalidKernel(f"{sets}: a run only passes arguments; make {match[1]} a parameter of the kernel")
+    if kernel.launch is None or "args" in kernel.given:
+        return
+    counters = {*_counters(kernel.launch)}
+    for argument, parameter in zip(kernel.launch.arguments, kernel.function.parameters, strict=False):
+        counted = sorted(counters & {*identifiers(argument)})
+        if counted and roles.guessed and parameter.name in roles.sizes:
+            launches = f"{kernel.launch.place} launches {kernel.function.name} for each {counted[0]} of a loop"
+            raise InvalidKernel(
+                f"{launches}, and {parameter.name} changes from one launch to the next: a run launches it once; "
+                "--args gives the role of each parameter"
+            )
+
+
+def _counters(launch: HostLaunch) -> Iterator[str]:
+    """Yield the variables of the loops around a launch."""
+    node = launch.geometry[0]
+    while (above := node.parent) is not None:
+        if above.type == "for_statement" and (changed := above.child_by_field_name("update")) is not None:
+            yield from identifiers(changed)
+        node = above
