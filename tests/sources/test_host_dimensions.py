@@ -162,3 +162,38 @@ def test_a_dimension_that_depends_on_itself_is_not_read() -> None:
     code = "dim3 threads, blocks; threads.x = threads.x * threads.y; threads.y = threads.x; " + LAUNCH
     block, _ = block_and_grid(kernel(GROUPS + CALL.replace("HELPER", "").replace("CODE", code)))
     assert block == "b24x1"  # the columns of a tile
+
+
+DYNAMIC = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K EDGE)
+{
+    extern __shared__ float tiles[];
+    int row = blockIdx.y * SIZE + threadIdx.y, column = blockIdx.x * SIZE + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < K; k++)
+        sum += A[row * K + k] * B[k * N + column];
+    tiles[threadIdx.y * SIZE + threadIdx.x] = sum;
+    if (row < M && column < N)
+        C[row * N + column] = tiles[threadIdx.y * SIZE + threadIdx.x];
+}
+void call(float *A, float *B, float *C, int m, int n, int k, int edge)
+{
+    dim3 threads(edge, edge), blocks((n + edge - 1) / edge, (m + edge - 1) / edge);
+    mul<<<blocks, threads, 2 * edge * edge * sizeof(float)>>>(A, B, C, m, n, k PASSED);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "size", "passed", "grid", "shared"),
+    [
+        ("", "blockDim.x", "", "ceil(n / bx), ceil(m / bx)", "2 * bx * bx * 4"),
+        (", int BS", "BS", ", edge", "ceil(n / 16), ceil(m / 16)", "2 * 16 * 16 * 4"),
+    ],
+)
+def test_shared_memory_follows_from_a_variable_that_is_the_block_s_edge(
+    parameter: str, size: str, passed: str, grid: str, shared: str
+) -> None:
+    text = DYNAMIC.replace(" EDGE", parameter).replace("SIZE", size).replace(" PASSED", passed)
+    found = kernel(text)
+    assert (block_and_grid(found), launch_text(found).shared_bytes) == (("b16", grid), shared)

@@ -12,7 +12,7 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
-from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_e
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader, product_name
 from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_constant
+from mmcore_sources.cuda_file.inference.launch_names import block_names
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
@@ -63,7 +64,7 @@ def launched(
         block = Geometry(_trimmed(reader.extents(launch.geometry[1])), where)
     hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
-        extents, taken, extents_of_block = [], "", _block_names(reader.source, launch)
+        extents, taken, extents_of_block = [], "", block_names(reader, launch)
         for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
@@ -112,14 +113,6 @@ def _covered(axis: str, layout: Layout | None) -> str:
     if layout is None or layout.flat:
         return ""
     return "m" if layout.rows == axis else "n" if layout.columns == axis else ""
-
-
-def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
-    """Return the host's names for the block's extents, so that the grid follows if the user changes the block."""
-    name = text_of(launch.geometry[1])
-    if launch.geometry[1].type != "identifier" or name in source.macros or name in source.constants:
-        return {}
-    return {name: ast.Name("bx"), **{f"{name}.{axis}": ast.Name(extent) for axis, extent in _AXIS.items()}}
 
 
 def along_x(grid: Geometry | None, reader: Reader, launch: HostLaunch) -> Geometry | None:

@@ -66,9 +66,9 @@ class Reader:
 
     def extents(self, node: Node, depth: int = 0) -> list[ast.expr]:
         """Return one to three extents of a ``dim3``, or of a number that becomes one."""
-        return [reader.number(part, depth + 1) for reader, part in self._parts(node, depth)]
+        return [reader.number(part, depth + 1) for reader, part in self.parts(node, depth)]
 
-    def _parts(self, node: Node, depth: int) -> list[tuple[Reader, Node]]:
+    def parts(self, node: Node, depth: int = 0) -> list[tuple[Reader, Node]]:
         """Return the expressions of a ``dim3``'s extents, each with its reader."""
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
@@ -77,7 +77,7 @@ class Reader:
             if (parts := self._variable(name, depth + 1)) is not None:
                 return parts
             if (argument := self._passed(name)) is not None:
-                return self._in(argument)._parts(argument.value, depth + 1)
+                return self._in(argument).parts(argument.value, depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         if called is not None and text_of(called) != "dim3" and self.scope is not None:
             function = returned(self.scope, text_of(called))
@@ -87,7 +87,7 @@ class Reader:
                 if function
                 else None
             )
-            return [(self, node)] if function is None or inside is None else inside._parts(function[1].value, depth + 1)
+            return [(self, node)] if function is None or inside is None else inside.parts(function[1].value, depth + 1)
         listed = node.child_by_field_name("arguments") if called is not None else None
         if node.type == "compound_literal_expression":
             listed = node.child_by_field_name("value")
@@ -125,7 +125,7 @@ class Reader:
 
     def _of_value(self, value: Node, depth: int) -> list[tuple[Reader, Node]]:
         """Return the extents in an initial value, which may be a list."""
-        return self._listed(value) if value.type in _LISTS else self._parts(value, depth)
+        return self._listed(value) if value.type in _LISTS else self.parts(value, depth)
 
     def _member(self, name: str) -> tuple[Reader, Node] | None:
         """Return the value of a member of the scope's class, with the reader of the function that sets it."""

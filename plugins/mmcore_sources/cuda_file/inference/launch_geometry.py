@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
@@ -20,6 +21,7 @@ from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.launch_names import guessed_numbers, unknown_extents
 from mmcore_sources.cuda_file.inference.layout import layout_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
@@ -47,10 +49,12 @@ def launch_geometry(
     shared: ast.expr | None = None
     if launch is not None:
         reader = Reader.of(source, launch, names)
+        reader = replace(reader, names={**guessed_numbers(reader, launch, roles.arguments), **reader.names})
         if "block" not in given:
             geometry.refuse_exchanged(reader, launch)
         block, grid = geometry.launched(reader, launch, roles, body, layout)
-        shared = None if "shared" in given else launched_bytes(reader, launch)
+        of_block = replace(reader, names={**unknown_extents(reader, launch), **reader.names})
+        shared = None if "shared" in given else launched_bytes(of_block, launch)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
