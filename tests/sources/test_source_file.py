@@ -583,8 +583,9 @@ def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None
     sizes = "size_t pitchA, size_t pitchB, size_t pitchC"
     found = kernel(f"__global__ void mul(float *A, float *B, float *C, {sizes}) {body}", block=(16, 16))
     assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
-    with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
-        kernel("__global__ void mul(float **A, float **B, float **C, int n) { C[0][n] = A[0][n] * B[0][n]; }")
+    for three in ("float **A, float **B, float **C", "float *A[], float *B[], float *C[]"):
+        with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
+            kernel(f"__global__ void mul({three}, int n) {{ C[0][n] = A[0][n] * B[0][n]; }}")
 
 
 def test_c_in_eight_bits_is_warned_of() -> None:

@@ -337,6 +337,7 @@ def _parameter(node: Node) -> Parameter:
         size = array.child_by_field_name("size")
         row = "" if size is None else text_of(size)
     stars = sum(each.type == "pointer_declarator" for each in declarators)
+    stars += stars > 0 and array is not None and not row  # ``float *rows[]`` is ``float **rows``
     return Parameter(
         names[0] if names else "",
         "" if written is None else text_of(written).removeprefix("struct ") + "*" * (stars - 1),

@@ -36,10 +36,18 @@ def wrong_direction(host: HostCode) -> Iterator[Bug]:
         for argument, side, what in zip(call.arguments, _SIDES.get(kind, ()), ("destination", "source"), strict=False):
             name = name_of(argument)
             place = places.of(name, call.scope)
-            if place not in (side, ""):
+            if place not in (side, "") and not _is_stored_address(host, argument, call.scope):
                 message = f"cudaMemcpy{kind} has the {what} {name}, which is an array of the {place}"
                 yield Bug("copy-direction", call.line, message)
                 break
+
+
+def _is_stored_address(host: HostCode, argument: Node, scope: Node) -> bool:
+    """Return whether an argument is an address in an array, as ``rows[i]`` of ``float *rows[8]``: not that array."""
+    while argument.type in ("cast_expression", "parenthesized_expression", "binary_expression"):
+        argument = argument.named_children[-1 if argument.type == "cast_expression" else 0]
+    variable = host.variable(name_of(argument), scope)
+    return argument.type == "subscript_expression" and variable is not None and variable.stars > 0
 
 
 def wrong_size(host: HostCode) -> Iterator[Bug]:
