@@ -23,6 +23,7 @@ from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
+from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
 from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
@@ -64,7 +65,9 @@ def hints(result: Result) -> Iterator[str]:
         return
     yield from rounded_down(result, file)
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
-    attempts = [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _readings, _repairs]
+    attempts = (
+        [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _fixed_rows, _readings, _repairs]
+    )
     found = list[str]()
     for attempt in (_barriers, *attempts, _equal_blocks):
         found += attempt(result, file)
@@ -110,6 +113,18 @@ def _counted_steps(result: Result, file: FileKernel) -> Iterator[str]:
     )
     if is_right(cell):
         yield _hint(f"line {loop.line} covers k = {loop.k} alone: at {size_of(cell)} the product is right", cell)
+
+
+def _fixed_rows(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the line that fixes the lengths of rows in a wrong product, and a size at which it is right, if found."""
+    wrong = result.verification is not None and not result.verification.verified
+    rows = fixed_rows(file.kernel) if wrong and file.kernel.entry else None
+    if rows is None or (rows.n, rows.k) == (result.cell.n, result.cell.k):
+        return
+    cell, allowed = right_with_rows(result.cell, file.kernel, rows)
+    if cell is not None:
+        right = f"{rows}: at {size_of(cell)} the product is right"
+        yield _hint(right, cell) if allowed else f"hint: {right}"
 
 
 def _equal_blocks(result: Result, file: FileKernel) -> Iterator[str]:
