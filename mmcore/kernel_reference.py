@@ -30,6 +30,11 @@ class FileKernel(NamedTuple):
     inferred: str
     bugs: tuple[Violation, ...] = ()
 
+    @property
+    def faults(self) -> tuple[Violation, ...]:
+        """The bugs that leave a part of C out: the program is wrong, unless the user names a size."""
+        return tuple(bug for bug in self.bugs if bug.array == "C")
+
 
 def is_file(reference: KernelReference) -> bool:
     """Return whether a reference names a file: it is a path, ends as such files do, or such a file exists."""

@@ -64,6 +64,27 @@ def test_errors_that_no_program_reads_are_one_note(statements: str, note: bool) 
     assert unread_errors(HostCode(text)).startswith("no error of the launch in line 1 is read") == note
 
 
+@pytest.mark.parametrize(
+    ("grid", "size", "fault"),
+    [("3, 3", 40, ""), ("40 / 16, 3", 40, "rounded-down-grid"), ("2, 3", 40, "uncovered-product"), ("2, 3", 32, "")],
+)
+def test_a_right_kernel_fails_whose_program_leaves_a_part_of_c_out(
+    grid: str, size: int, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    launch = f"mul<<<dim3({grid}), dim3(16, 16)>>>(a, b, c, {size});"
+    (tmp_path / "my.cu").write_text(f"{kernel_source('naive_square')}int main() {{ float *a, *b, *c; {launch} }}")
+    for name in ("run", "check"):
+        result = command(name, "my.cu", "--device", "emulator", "--seed", "1", "--quiet")
+        assert (result.exit_code, fault in result.stdout.splitlines()[0]) == (bool(fault), True)
+        hint = "hint: with the grid ceil(n / bx), ceil(m / by) the product is right at"
+        assert (hint in result.stdout) == (bool(fault) and name == "run")
+    # A size that the user names is judged by itself.
+    named = command("run", "my.cu", "--size", "16", "--device", "emulator", "--seed", "1")
+    assert (named.exit_code, f"warning: {fault}" in named.stdout) == (0, bool(fault))
+
+
 def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry(), "files", {})

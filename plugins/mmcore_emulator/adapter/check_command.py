@@ -69,14 +69,17 @@ def _answer_about(
     except WorkLimit:
         cell = requested_cell(declaration, device, options, USUAL_SIZE // 2)
         result = checked(cell)
-    if (file := registry().files.get(declaration.name)) is not None:
-        result = replace(result, warnings=(*result.warnings, *file.bugs))
+    file = registry().files.get(declaration.name)
+    faults = file.faults if file is not None and not sized(options) and not cell.force else ()
+    if file is not None:
+        result = replace(result, warnings=(*result.warnings, *(bug for bug in file.bugs if bug not in faults)))
     examination = _NONE
     if usual and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
         violations = examination.faults or _unusual(reference, declaration, examination)
         reminders = [examination.reminder] if examination.reminder else []
         result = replace(result, violations=violations, warnings=(*result.warnings, *reminders))
+    result = replace(result, violations=(*result.violations, *faults))
     not_executed = list(examination.not_executed)
     further = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
     details = answer(result, declaration, examination)

@@ -32,6 +32,8 @@ def findings(result: Result, extent: str) -> Findings | None:
             violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
+    if extent == "all" and not result.cell.force:
+        violations += file.faults
     for layout in encoded_layouts(file.kernel.arguments):
         if layout.is_of_program:
             source = file.kernel.source.name

@@ -22,7 +22,9 @@ def launch_bugs(
     rounded = {*rounded_grids(program, launches)} if not loops else set[Bug]()
     found = rounded | {each for each in translated if not rounded or each.kind != "uncovered-product"}
     in_order = sorted(found, key=lambda bug: (bug.line, bug.kind, bug.message))
-    return placed(program, (Violation(each.kind, each.message, line=each.line) for each in in_order))
+    return placed(
+        program, (Violation(each.kind, each.message, each.array or None, line=each.line) for each in in_order)
+    )
 
 
 def placed(program: PythonProgram, bugs: Iterable[Violation]) -> tuple[Violation, ...]:

@@ -43,7 +43,7 @@ def rounded_grids(program: PythonProgram, launches: Iterable[PythonLaunch]) -> I
             if isinstance(size, int) and isinstance(step, int) and size > step > 1 and size % step:
                 left = f"which is {size} / {step} rounded down, and the last {size % step} are left out"
                 what = f"the grid of {launch.name} has {ast.unparse(each.node)}, {left}; {each.rounded_up()} rounds up"
-                yield Bug("rounded-down-grid", each.node.lineno, what)
+                yield Bug("rounded-down-grid", each.node.lineno, what, "C")
 
 
 def rounded_up(program: PythonProgram, launch: PythonLaunch) -> str:

@@ -37,6 +37,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
 )
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
@@ -63,6 +64,9 @@ def hints(result: Result) -> Iterator[str]:
         endless = _endless(result, file.kernel)
         yield from [f"hint: {endless}"] if endless else _less_work(result.cell, file.kernel)
         return
+    if result.violations and result.verification is not None and {*result.violations} <= {*file.bugs}:
+        yield from _of_right_kernel(result, file)
+        return
     yield from rounded_down(result, file)
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = (
@@ -80,6 +84,12 @@ def hints(result: Result) -> Iterator[str]:
     if not changed and any(each.startswith(f"hint: {_WITHOUT_REMAINDER}") for each in found):
         yield from remainder_repairs(result, file.kernel)
     yield from _smaller(result, file.kernel)
+
+
+def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the grid with which a kernel is right of which only the program's launch is wrong."""
+    if isinstance(file.kernel.launch, LaunchText):
+        yield f"hint: with the grid {file.kernel.launch.grid} the product is right at {size_of(result.cell)}"
 
 
 def _smaller(result: Result, kernel: Kernel) -> Iterator[str]:

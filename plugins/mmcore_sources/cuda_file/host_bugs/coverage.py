@@ -54,7 +54,7 @@ def uncovered_product(host: HostCode, launch: HostLaunch, inferred: Inferred) ->
             message = f"the grid is {shape} whatever the size"
         else:
             message = f"the grid is {shape}, and {'×'.join(map(str, needed))} covers C of {sizes['m']}×{sizes['n']}"
-        yield Bug("uncovered-product", launch.line, f"{message}. No block computes {parts}")
+        yield Bug("uncovered-product", launch.line, f"{message}. No block computes {parts}", "C")
 
 
 def _moves(host: HostCode, launch: HostLaunch) -> bool:

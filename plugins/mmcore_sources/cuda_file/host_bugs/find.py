@@ -58,11 +58,21 @@ def host_bugs(
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unaligned_tiles(text, arguments)
     found += [Bug("wrong-stride", each.line, each.fault) for each in encoded_layouts(arguments)]
-    reported = {bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
+    reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
     found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
-    return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
+    own_lines = {each.line for each in launches_of_kernel}
+    return tuple(
+        Violation(
+            bug.kind,
+            bug.message,
+            bug.array if bug.array and (bug.launch or bug.line) in own_lines else None,
+            file,
+            bug.line,
+        )
+        for bug in sorted(set(found), key=_place)
+    )
 
 
 def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:

@@ -58,6 +58,10 @@ class HostCode:
     def root(self) -> Node:
         return parse(self.text.encode())
 
+    def contains(self, node: Node) -> bool:
+        """Return whether a node is a part of the source, and not of a macro's text, which is parsed by itself."""
+        return self.text.encode()[node.start_byte : node.end_byte] == node.text
+
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
         return read_program(self.text).launches

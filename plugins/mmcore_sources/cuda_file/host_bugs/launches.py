@@ -50,35 +50,39 @@ def rounded_down_grid(host: HostCode) -> Iterator[Bug]:
         if host.changed(launch.scope) & {text_of(each) for each in nodes if each.type == "identifier"}:
             continue  # such as if (n % 16) grid.x++
         quotients = (each for each in nodes if each.type == "binary_expression")
-        why = next(filter(None, (_remainder(host, each, launch.scope) for each in quotients)), "")
-        if why:
-            yield Bug("rounded-down-grid", launch.line, f"the grid of {launch.name} has {why}")
+        for node in quotients:
+            if found := _remainder(host, node, launch.scope):
+                line = node.start_point.row + 1 if host.contains(node) else launch.line
+                yield Bug("rounded-down-grid", line, f"the grid of {launch.name} has {found[0]}", found[1], launch.line)
+                break
 
 
-def _remainder(host: HostCode, node: Node, scope: Node) -> str:
-    """Return a quotient that is rounded down and leaves a remainder, in words; empty for others."""
+def _remainder(host: HostCode, node: Node, scope: Node) -> tuple[str, str] | None:
+    """Return a quotient that is rounded down and leaves a remainder, in words, and C if a part of it is left out."""
     above = node.parent
     while above is not None and above.type in ("parenthesized_expression", "argument_list", "cast_expression"):
         above = above.parent
     if text_of(node.children[1]) != "/" or _is_sum(node.children[0]):
-        return ""
+        return None
     if above is not None and above.type == "binary_expression" and text_of(above.children[1]) in ("+", "*"):
-        return ""  # … + 1, or + (n % 16 != 0)
+        return None  # … + 1, or + (n % 16 != 0)
     try:
         quotient = host.reader(node, scope).number(node)
     except InvalidKernel:
         quotient = None
     if quotient is not None and not (isinstance(quotient, ast.BinOp) and isinstance(quotient.op, ast.FloorDiv)):
-        return ""
+        return None
     size, step = (host.value(each, scope) for each in (node.children[0], node.children[2]))
     if size and step and size > step > 1:
         parts = _is_quotient(node.children[0])  # of which not each is an element of C
         left = f"with a remainder of {size % step}" if parts else f"and the last {size % step} are left out"
-        return f"{text_of(node)}, which is {size} / {step} rounded down, {left}" if size % step else ""
+        shown = f"{size} / {step}"
+        what = f"{text_of(node)}, which is {f'{shown} ' * (text_of(node) != shown)}rounded down, {left}"
+        return (what, "" if parts else "C") if size % step else None
     rounds = above is not None and above.type == "call_expression" and text_of(above.children[0]).endswith(_CEILS)
     if rounds and all(_is_whole(host, each, scope) for each in (node.children[0], node.children[2])):
-        return f"{text_of(above or node)}, where C rounds {text_of(node)} down before it calls ceil"
-    return ""
+        return f"{text_of(above or node)}, where C rounds {text_of(node)} down before it calls ceil", ""
+    return None
 
 
 def _is_sum(node: Node) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
 
+INDENT = "    "
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -33,3 +35,8 @@ def replaced(source: bytes, changes: Iterable[tuple[Node, str]], what: str = "")
     first, new = pairs[0]
     named = what or f"{new} instead of {text_of(first)}"
     return Edit((text + source[at:]).decode(), first.start_point.row + 1, named)
+
+
+def in_line(edit: Edit) -> str:
+    """Return a change of one line in words, with the line."""
+    return f"{edit.what} in line {edit.line}:\n{INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import itertools
 import re
@@ -23,10 +22,10 @@ from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
-from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
-from mmcore_sources.cuda_file.repairs.edit import Edit
+from mmcore_sources.cuda_file.repairs.edit import INDENT, Edit, in_line
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
+from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
 from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
 from mmcore_sources.cuda_file.repairs.search import TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
@@ -41,7 +40,6 @@ _UNWRITTEN = "uninitialized-read"
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
           "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
-_INDENT = "    "
 REPAIRED = "hint: the product is right at"
 """The beginning of a hint with a repair."""
 
@@ -73,7 +71,7 @@ def _written(cell: Cell, kernel: Kernel) -> Iterator[str]:
         if result is not None and all(
             each.kind != _UNWRITTEN for each in judged(result, changed, "hazards").violations
         ):
-            yield f"hint: no element is read before it is written with {_in_line(edit)}"
+            yield f"hint: no element is read before it is written with {in_line(edit)}"
             return
 
 
@@ -105,7 +103,7 @@ def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
 
 def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words and all changed lines."""
-    text, up, what = kernel.source_text(), _rounded_up(kernel), ""
+    text, up, what = kernel.source_text(), rounded_up_grid(kernel), ""
     if up is not None:
         kernel, what = up
     roles = parameter_roles(kernel)
@@ -136,7 +134,7 @@ def _lines(text: str, edit: Edit) -> str:
     old, new = text.splitlines(), edit.text.splitlines()
     parts = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     changed = [
-        f"{number:>{len(_INDENT) + 1}}  {line.strip()}"
+        f"{number:>{len(INDENT) + 1}}  {line.strip()}"
         for kind, begin, _, first, last in parts
         if kind != "equal"
         for number, line in enumerate(new[first:last], begin + 1)
@@ -160,7 +158,7 @@ def is_changeable(kernel: Kernel) -> bool:
 
 def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words."""
-    rounded = _rounded_up(kernel)
+    rounded = rounded_up_grid(kernel)
     yield from [] if rounded is None else [rounded]
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
@@ -171,48 +169,9 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, sizes):
-            yield replace(larger, text=edit.text), f"{what}, and {_in_line(edit)}"
+            yield replace(larger, text=edit.text), f"{what}, and {in_line(edit)}"
     for edit in itertools.chain(_of_threads(kernel), edits(text, name, sizes, _TYPES.get(kernel.dtype, ""))):
-        yield replace(kernel, text=edit.text), _in_line(edit)
-
-
-def _rounded_up(kernel: Kernel) -> tuple[Kernel, str] | None:
-    """Return a kernel whose grid rounds up, and the change in words; None if its grid does not round down."""
-    rule = kernel.launch
-    if not isinstance(rule, LaunchText):
-        return None
-    parts = [_RoundedUp().visit(each) for each in parse_expressions(rule.grid, "the grid")]
-    grid = ", ".join(map(ast.unparse, parts))
-    if grid == ", ".join(rule.parts):
-        return None
-    what = "" if "//" in grid else rule.rounded_up
-    return replace(
-        kernel, launch=replace(rule, grid=grid)
-    ), what or f"the grid {grid} instead of {rule.grid}, which rounds down"
-
-
-class _RoundedUp(ast.NodeTransformer):
-    """A change of quotients that are rounded down, unless they are of sums such as ``n + 15``."""
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Return a quotient that rounds up instead of ``m // 16``."""
-        return self._changed(node, node) if isinstance(node.op, ast.FloorDiv) else self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return a quotient that rounds up instead of ``floor(m / 16)``."""
-        match node:
-            case ast.Call(ast.Name("floor"), [ast.BinOp(op=ast.Div()) as quotient]):
-                return self._changed(node, quotient)
-        return self.generic_visit(node)
-
-    def _changed(self, node: ast.expr, quotient: ast.BinOp) -> ast.AST:
-        if isinstance(quotient.left, ast.BinOp) and isinstance(quotient.left.op, ast.Add | ast.Sub):
-            return node
-        return ast.Call(ast.Name("ceil"), [ast.BinOp(quotient.left, ast.Div(), quotient.right)], [])
-
-
-def _in_line(edit: Edit) -> str:
-    return f"{edit.what} in line {edit.line}:\n{_INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"
+        yield replace(kernel, text=edit.text), in_line(edit)
 
 
 def sizes_of(kernel: Kernel) -> dict[str, str]:
