@@ -69,7 +69,6 @@ def test_the_loop_of_a_tiled_product_has_its_instructions_by_line(architecture: 
     assert {"local", "atomic", "fp64", "tensor"}.isdisjoint(mix)
     assert {line.source for line in loop.lines} == {"kernel.cu"}
     assert {6, 7, 10} <= {line.number for line in loop.lines} <= {*range(5, 12)}
-    assert loop.issue_cycles >= len(loop.instructions)
     by_line = code.by_line()
     assert sum(map(len, by_line.values())) == len(code.instructions)
     assert Function.mix(by_line[Line("kernel.cu", 13)])["global store"] == 1
@@ -247,18 +246,14 @@ f:
 """
 
 
-def test_a_listing_has_control_bits_labels_and_no_padding() -> None:
+def test_a_listing_has_predicates_labels_and_no_padding() -> None:
     (listing,) = listings(ROWS)
-    first, second, *_, load, branch, last = listing.instructions
+    *_, load, branch, last = listing.instructions
     assert (listing.name, last.opcode, listing.labels[".L_x_0"]) == ("f", "EXIT", 0x20)
-    assert (second.stall, second.yields, second.waits_for) == (5, True, (0,))
-    assert (load.stall, load.yields, load.write_barrier, load.read_barrier) == (1, False, 2, 1)
     assert (load.nbytes, load.line, load.operands) == (16, Line("kernel.cu", 7), ("R4", "desc[UR4][R2.64]"))
-    assert (branch.predicate, branch.targets, branch.yields) == ("!P0", (".L_x_0",), False)
-    assert (first.write_barrier, first.waits_for) == (None, ())
+    assert (branch.predicate, branch.targets) == ("!P0", (".L_x_0",))
     (loop,) = innermost_loops(listing)
     assert [at.address for at in loop.instructions] == [0x20, 0x30, 0x40, 0x50]
-    assert loop.issue_cycles == 1 + 1 + 1 + 5
 
 
 def test_three_registers_of_one_bank_conflict_unless_one_is_kept() -> None:
@@ -294,7 +289,7 @@ def test_a_program_that_does_not_know_the_architecture_is_passed_over(
 
 def test_the_bytes_of_an_access_follow_from_its_modifiers() -> None:
     def nbytes(opcode: str) -> int:
-        return Instruction(0, opcode, (), "", Line("", 0), (), False, 1, False, None, None, ()).nbytes
+        return Instruction(0, opcode, (), "", Line("", 0), (), False).nbytes
 
     opcodes = ("STL", "LDL.LU", "LDL.64", "STL.128", "LDG.E.U8", "LDS.U16")
     assert [*map(nbytes, opcodes)] == [4, 4, 8, 16, 1, 2]

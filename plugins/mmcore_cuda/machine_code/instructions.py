@@ -1,7 +1,4 @@
-"""The instructions of machine code, read from nvdisasm's text and their encodings.
-
-An instruction of compute capability 7.0 or later has 128 bits. NVIDIA does not document the 21 that control its issue.
-"""
+"""The instructions of machine code, read from nvdisasm's text."""
 
 from __future__ import annotations
 
@@ -17,14 +14,12 @@ _LINE = re.compile(r'\s*//## File "(?P<path>.*?)", line (?P<line>\d+)')
 _LABEL = re.compile(r"(?P<label>[.$\w]+):\s*$")
 _INSTRUCTION = re.compile(
     r"\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:@(?P<predicate>!?\w+)\s+)?(?P<opcode>[A-Z][\w.]*)\s*(?P<operands>.*?)\s*;"
-    r"\s*/\* 0x(?P<low>[0-9a-f]{16}) \*/"
+    r"\s*/\* 0x[0-9a-f]{16} \*/"
 )
-_HIGH = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/")
 _NOTE = re.compile(r"\(\*(.*?)\*\)")
 _TARGET = re.compile(r"`\((.+?)\)")
 _SPILL = "SpillRefill"
 _WIDTHS = {"8": 1, "U8": 1, "S8": 1, "16": 2, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
-_NONE = 7  # the number of no barrier
 
 
 @dataclass(frozen=True)
@@ -39,11 +34,6 @@ class Instruction:
         line: the source line that it was compiled from; number 0 if the code has no lines.
         targets: the labels that it names, of a branch or call.
         spill: whether ptxas notes that it stores or reloads a spilled register.
-        stall: cycles until the warp's next instruction can be issued.
-        yields: whether another warp is preferred for the next instruction.
-        write_barrier, read_barrier: the barrier that is released when its result is written, and when its operands are
-            read; None without one.
-        waits_for: the barriers that it waits for.
     """
 
     address: int
@@ -53,11 +43,6 @@ class Instruction:
     line: Line
     targets: tuple[str, ...]
     spill: bool
-    stall: int
-    yields: bool
-    write_barrier: int | None
-    read_barrier: int | None
-    waits_for: tuple[int, ...]
 
     @property
     def name(self) -> str:
@@ -108,7 +93,7 @@ class _Lines:
 
 def listings(text: str) -> Iterator[Listing]:
     """Yield the functions in nvdisasm's text, each without the padding at its end."""
-    listing, lines, labels, first = None, _Lines(), list[str](), None
+    listing, lines, labels = None, _Lines(), list[str]()
     for row in text.splitlines():
         if section := _SECTION.match(row):
             if listing is not None:
@@ -121,19 +106,15 @@ def listings(text: str) -> Iterator[Listing]:
         elif label := _LABEL.match(row):
             labels.append(label["label"])
         elif instruction := _INSTRUCTION.match(row):
-            first = instruction
-        elif first is not None and (high := _HIGH.match(row)):
-            listing.labels.update(dict.fromkeys(labels, int(first["address"], 16)))
-            listing.instructions.append(_instruction(first, int(high[1], 16), lines.current()))
-            labels, first = [], None
+            listing.labels.update(dict.fromkeys(labels, int(instruction["address"], 16)))
+            listing.instructions.append(_instruction(instruction, lines.current()))
+            labels = []
     if listing is not None:
         yield _trimmed(listing)
 
 
-def _instruction(match: re.Match[str], high: int, line: Line) -> Instruction:
-    """Return an instruction, given the upper 64 bits of its encoding."""
+def _instruction(match: re.Match[str], line: Line) -> Instruction:
     text, notes = _NOTE.sub("", match["operands"]).strip(), _NOTE.findall(match["operands"])
-    write_barrier, read_barrier = high >> 46 & 7, high >> 49 & 7
     return Instruction(
         address=int(match["address"], 16),
         opcode=match["opcode"],
@@ -142,11 +123,6 @@ def _instruction(match: re.Match[str], high: int, line: Line) -> Instruction:
         line=line,
         targets=tuple(_TARGET.findall(text)) + tuple(re.findall(r"\.L_x_\d+", " ".join(notes))),
         spill=any(_SPILL in note for note in notes),
-        stall=high >> 41 & 15,
-        yields=not high >> 45 & 1,
-        write_barrier=None if write_barrier == _NONE else write_barrier,
-        read_barrier=None if read_barrier == _NONE else read_barrier,
-        waits_for=tuple(barrier for barrier in range(6) if high >> 52 + barrier & 1),
     )
 
 

@@ -33,11 +33,6 @@ class Loop:
         """The source lines of its instructions, in order."""
         return tuple(sorted({instruction.line for instruction in self.instructions}))
 
-    @property
-    def issue_cycles(self) -> int:
-        """The cycles that a warp takes at least to issue all of it once, by the stall counts."""
-        return sum(max(1, instruction.stall) for instruction in self.instructions)
-
 
 def blocks(listing: Listing) -> dict[int, tuple[Instruction, ...]]:
     """Return the basic blocks of a function by their addresses."""
