@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from mmcore.cell import Cell
@@ -15,6 +14,7 @@ from mmcore.executor.choose_device import device_name
 from mmcore.executor.worker import call
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.kernel.declaration import Kernel
+from mmcore.measure import Phases
 from mmcore.result import Result
 
 IN_PROCESS = "MMCORE_IN_PROCESS"
@@ -24,31 +24,23 @@ _idle: defaultdict[str, list[WorkerProcess]] = defaultdict(list)  # by device
 _busy: list[WorkerProcess] = []
 
 
-def run(
-    device: str,
-    target: str,
-    *arguments: Any,
-    kernel: Kernel | None = None,
-    timeout: float | None = None,
-    begun: Callable[[str], None] | None = None,
-) -> Any:
+def run(device: str, target: str, *arguments: Any, kernel: Kernel | None = None, timeout: float | None = None) -> Any:
     """Call a function in a worker process of a device, and return its result.
 
     Calls from several threads at the same time have a process each.
 
     The function "module:function" gets the open device, a :class:`~mmcore.measure.Phases`, and the JSON-ready
-    arguments. ``begun`` is called with the name of each phase as it begins. A ``kernel`` that has no name is the last
-    argument; everything then happens in this process.
+    arguments. A ``kernel`` that has no name is the last argument; everything then happens in this process.
 
     Raises TimeLimit, DeviceLost if the process died, and what the function raises, as MmcoreError.
     """
     timeout = left(timeout)
     if kernel is not None or os.environ.get(IN_PROCESS) == "1":
         nameless = [] if kernel is None else [kernel]
-        return call(device, target, [*arguments, *nameless], timeout, begun or (lambda phase: None))
+        return call(device, target, [*arguments, *nameless], timeout, Phases())
     worker = _taken(device)
     try:
-        return worker.ask(target, list(arguments), timeout, begun)
+        return worker.ask(target, list(arguments), timeout)
     finally:
         _busy.remove(worker)
         if worker.alive:
@@ -66,26 +58,25 @@ def _taken(device: str) -> WorkerProcess:
     return worker
 
 
-def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kernel: Kernel | None = None) -> Result:
+def measure_cell(cell: Cell, *, kernel: Kernel | None = None) -> Result:
     """Return the result of a cell, measured in its device's worker process. Raises MmcoreError if it cannot be.
 
     A time limit reached, and a kernel that takes its process down, are results that are not verified. A ``kernel`` that
     has no name is measured in this process.
     """
-    return _measured(cell, "measure_json", begun, kernel)
+    return _measured(cell, "measure_json", kernel)
 
 
 def try_cell(cell: Cell, *, kernel: Kernel | None = None) -> Result:
     """Return the result of a cell as :func:`measure_cell` does, ignoring what the kernel prints."""
-    return _measured(cell, "measure_quietly", None, kernel)
+    return _measured(cell, "measure_quietly", kernel)
 
 
-def _measured(cell: Cell, function: str, begun: Callable[[str], None] | None, kernel: Kernel | None) -> Result:
+def _measured(cell: Cell, function: str, kernel: Kernel | None) -> Result:
     cell = cell.on(device_name(cell.device))
     target = f"mmcore.executor.worker:{function}"
     try:
-        values = run(cell.device, target, cell.to_json(), kernel=kernel, timeout=cell.timeout, begun=begun)
-        return Result.from_json(values)
+        return Result.from_json(run(cell.device, target, cell.to_json(), kernel=kernel, timeout=cell.timeout))
     except (TimeLimit, DeviceLost) as error:
         return unfinished(cell, error)
 

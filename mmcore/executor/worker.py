@@ -14,7 +14,7 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -63,10 +63,9 @@ def opened(name: str) -> Device:
     return _devices[name]
 
 
-def call(device: str, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None]) -> Any:
+def call(device: str, target: str, arguments: list[Any], timeout: float | None, phases: Phases) -> Any:
     """Call a function with a device of this process, and return its result."""
     module, _, function = target.partition(":")
-    phases = Phases(begun)
     with phases("open"):
         opened_device = opened(device)
     with opened_device.deadline.within(timeout):
@@ -116,7 +115,7 @@ def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> d
         waiting.start()
     answer: dict[str, Any]
     try:
-        answer = {"result": call(device, request["target"], request["arguments"], limit, begun)}
+        answer = {"result": call(device, request["target"], request["arguments"], limit, Phases(begun))}
     except Exception as error:
         answer = error_to_json(error)
     waiting.cancel()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mmcore.errors import DeviceLost, TimeLimit, error_from_json
@@ -39,9 +39,7 @@ class WorkerProcess:
         """Return whether it is running and belongs to this process."""
         return self.end.alive and os.getpid() == self.end.peek()[2][2]  # type: ignore[index]
 
-    def ask(
-        self, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None] | None = None
-    ) -> Any:
+    def ask(self, target: str, arguments: list[Any], timeout: float | None) -> Any:
         """Call a function there and return its result; see :func:`mmcore.executor.run`."""
         answer: dict[str, Any] = {}
         try:
@@ -56,8 +54,6 @@ class WorkerProcess:
                     phase = answer["phase"]
                     if timeout is not None and phase == "plan" and not planned:
                         end, planned = time.monotonic() + timeout + _GRACE_SECONDS, True
-                    if begun is not None:
-                        begun(phase)
         except OSError:
             raise DeviceLost(self._death()) from None
         except BaseException:

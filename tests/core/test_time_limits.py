@@ -135,11 +135,9 @@ def test_the_limit_is_for_all_that_happens_to_a_file(cu_file: Path, monkeypatch:
     limits: list[float | None] = []
     ask = WorkerProcess.ask
 
-    def asked(
-        worker: WorkerProcess, target: str, arguments: list[Any], timeout: float | None, begun: Any = None
-    ) -> Any:
+    def asked(worker: WorkerProcess, target: str, arguments: list[Any], timeout: float | None) -> Any:
         limits.append(timeout)
-        return ask(worker, target, arguments, timeout, begun)
+        return ask(worker, target, arguments, timeout)
 
     monkeypatch.setattr(WorkerProcess, "ask", asked)
     own(cu_file, "C[0] = Tree<40, 0>::value;", declarations=f"{TREE} int main() {{ }}")
