@@ -13,12 +13,18 @@ from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 
 _UNSIGNED = ("unsigned", "unsigned int", "uint", "uint32_t")
+_WORDS = (*_UNSIGNED, "int", "int32_t")
 
 
 def element_types(
-    source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
+    source: Program,
+    function: Function,
+    roles: Roles,
+    chosen: Open,
+    given: Mapping[str, Any],
+    packed: Mapping[str, tuple[str, str]],
 ) -> tuple[dict[str, Any], list[Note]]:
-    """Return the element types, from the types of the pointers."""
+    """Return the element types, from the types of the pointers, or of the bytes ``packed`` in their words."""
     types = {each.name: each.type for each in function.parameters}
     types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
     notes, types_by_name = [], {}
@@ -29,6 +35,12 @@ def element_types(
             word = source.types.get(word) or macro
         if name in given:
             continue
+        if word in _WORDS and roles.pointers[matrix] in packed:
+            of_bytes, array = packed[roles.pointers[matrix]]
+            notes.append(
+                Note(f"elements of {matrix}", ELEMENTS[of_bytes], f"the bytes of {array} in each {word}", option)
+            )
+            word = of_bytes
         if word in _UNSIGNED:
             notes.append(Note(f"elements of {matrix}", "int32", f"{word} agrees modulo 2^32", option))
             word = "int32_t"

@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.packed_elements import packed_types
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
 from mmcore_sources.cuda_file.inference.roles import (
     Roles,
@@ -79,7 +80,7 @@ def product_of(kernel: SourceKernel) -> Product:
     of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values.keys() - kernel.known}
     free = with_sizes(chosen, of_template)
     elements = of_elements(source, kernel.function, kernel.maps)
-    types, type_notes = element_types(source, elements, roles, free, given)
+    types, type_notes = element_types(source, elements, roles, free, given, packed_types(body))
     factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
     adds = "beta" not in given and adds_to_c(body, roles)
     scales, operation_notes = operation({name: factors[name] for name in factors.keys() - given.keys()}, adds=adds)
