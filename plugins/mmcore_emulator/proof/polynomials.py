@@ -22,6 +22,7 @@ from mmcore_emulator.proof.values import Elements, Parts, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
 ZEROS = field.zeros(())
+_NO_SUM = "computes no sum of products"
 BY_ZERO = "multiplies a value of a matrix by zero, which is NaN for NaN and infinities"
 
 
@@ -90,8 +91,8 @@ def opaque(
 
 
 def opaque_of(
-    table: Table, at: Instruction, given: Sequence[Shadow], kind: str, text: str = "computes no sum of products"
-) -> Shadow:
+    table: Table, at: Instruction, given: Sequence[Shadow], kind: str, text: str = _NO_SUM
+) -> Elements | None:
     """Return an opaque result in the lanes where one of the sources depends on a matrix."""
     lanes = np.logical_or.reduce(np.broadcast_arrays(*(table.dependent(shadow) for shadow in given)))
     if not lanes.any():
@@ -113,48 +114,37 @@ def _computed(
     result: str,
 ) -> Elements | None:
     """Return the result of a polynomial; in lanes whose operands depend on no matrix, it depends on none."""
-    made = _of_dependent(table, semantics, at, values, shadows, kinds, result)
-    depends = [table.dependent(each) for each in shadows if each is not None]
-    known = ~np.logical_or.reduce(np.broadcast_arrays(*depends))
-    return made if made is None or not known.any() else replace(made, known=made.is_known | known)
-
-
-def _of_dependent(
-    table: Table,
-    semantics: Compute,
-    at: Instruction,
-    values: Sequence[Values],
-    shadows: Sequence[Shadow],
-    kinds: Sequence[str],
-    result: str,
-) -> Elements | None:
-    if semantics.algebra == "div" and shadows[1] is not None and table.dependent(shadows[1]).any():
-        made = opaque_of(table, at, [each for each in shadows if each is not None], result)
-        assert made is None or isinstance(made, Elements)
-        return made
-    kinds = [_kind(kind) for kind in kinds]
-    text = _wrapping(table, semantics.algebra, shadows, kinds, result)
-    if text:
-        made = opaque_of(table, at, [each for each in shadows if each is not None], result, text)
-        assert made is None or isinstance(made, Elements)
-        return made
+    kinds, given = [*map(_kind, kinds)], [each for each in shadows if each is not None]
+    if text := _refusal(table, semantics.algebra, shadows, kinds, result):
+        return opaque_of(table, at, given, result, text)
     if is_integer(result) and any(table.signed(shadow).any() for shadow in shadows):
         result = f"s{result[1:]}"
     table.reader = at
-    operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
+    sources = list(zip(shadows, values, kinds, strict=True))
+    operands = [table.resolved(*each) for each in sources]
     if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)
-    unit: Values | float = semantics.unit
-    if unit and semantics.algebra == "copy" and table.holds(shadows[0], result):
-        unit = 0.0
-    elif unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
-        table.narrows |= bool(is_exact(operands[0]).any())
-        if table.symbols:
-            return replace(narrowed(operands[0], semantics.unit, table.symbols, at.mnemonic), kind=result)
-    if unit and semantics.algebra == "mul" and table.symbols:
-        scales = [_is_scale(table, *each) for each in zip(shadows, values, kinds, strict=True)]
-        unit = np.where(scales[0] | scales[1], 0.0, unit)
-    return combined(semantics.algebra, operands, unit, result)
+    unit = _unit(table, semantics, sources, result)
+    narrows = semantics.algebra == "copy" and bool(unit) and not is_integer(kinds[0])
+    table.narrows |= narrows and bool(is_exact(operands[0]).any())
+    if narrows and table.symbols:
+        made = replace(narrowed(operands[0], semantics.unit, table.symbols, at.mnemonic), kind=result)
+    else:
+        made = combined(semantics.algebra, operands, unit, result)
+    known = ~np.logical_or.reduce(np.broadcast_arrays(*map(table.dependent, given)))
+    return replace(made, known=made.is_known | known) if known.any() else made
+
+
+def _unit(
+    table: Table, semantics: Compute, sources: Sequence[tuple[Shadow, Values, str]], result: str
+) -> Values | float:
+    """Return the bound of the rounding of a result; 0 where it is exact."""
+    if not semantics.unit or (semantics.algebra == "copy" and table.holds(sources[0][0], result)):
+        return 0.0
+    if semantics.algebra == "mul" and table.symbols:
+        one, other = (_is_scale(table, *each) for each in sources)
+        return np.where(one | other, 0.0, semantics.unit)
+    return semantics.unit
 
 
 def _is_scale(table: Table, shadow: Shadow, value: Values, kind: str) -> Values:
@@ -178,8 +168,10 @@ def _without_zeros(
     return result
 
 
-def _wrapping(table: Table, algebra: str, shadows: Sequence[Shadow], kinds: Sequence[str], result: str) -> str:
-    """Return the reason why integers may be other numbers in an instruction's types; "" if they are not."""
+def _refusal(table: Table, algebra: str, shadows: Sequence[Shadow], kinds: Sequence[str], result: str) -> str:
+    """Return the reason why a result is no polynomial, or may be another integer in its type; "" if there is none."""
+    if algebra == "div" and shadows[1] is not None and table.dependent(shadows[1]).any():
+        return _NO_SUM
     if not is_integer(kinds[0]):
         return ""
     size = NUMPY[kinds[0]].itemsize
