@@ -11,8 +11,9 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.statements import Statement, c_statements, common_body, python_statements
 
-BARRIER = "__syncthreads()"
-_HINT = re.compile(rf"{re.escape(BARRIER)} before line \d+")
+BARRIER_HINT = re.compile(r"((?:__|\w+\.)syncthreads\(\)) before line (\d+)")
+"""The hint about a race that a barrier of the block orders: the barrier in the source's language, and the line."""
+
 _EARLIER = re.compile(r":(\d+), with no barrier between them")
 _CARRIED = " in the next iteration of "
 _CONDITION, _RETURN = re.compile(r"\s*if\b"), re.compile(r"\breturn\b")
@@ -38,7 +39,7 @@ def statements_of(kernel: Kernel) -> Sequence[Statement]:
 
 def races_of(violations: Iterable[Violation], kernel: Kernel) -> list[Race]:
     """Return the races in shared memory that a barrier of the block orders, if their places are known."""
-    named = [each for each in violations if _HINT.match(each.hint) and each.source == kernel.source.name]
+    named = [each for each in violations if BARRIER_HINT.match(each.hint) and each.source == kernel.source.name]
     statements = statements_of(kernel) if named else ()
     found = [(each, _places(each, statements)) for each in named]
     return [Race(each, places) for each, places in found if places]
@@ -82,7 +83,7 @@ def with_one_hint(violations: Sequence[Violation], kernel: Kernel) -> list[Viola
     hints = {id(each.violation): "" for each in races}
     for place in (chosen := least_set(races)):
         first = next(each for each in races if place in each.places)
-        hints[id(first.violation)] = f"{BARRIER} before line {place.line}"
+        hints[id(first.violation)] = f"__syncthreads() before line {place.line}"
     return [replace(each, hint=hints.get(id(each), each.hint)) if chosen else each for each in violations]
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
+from mmcore_emulator.adapter.barrier_places import BARRIER_HINT
 from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
 from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
 from mmcore_sources.python_file.extraction import FunctionInFile
 
-_HINT = re.compile(r"((?:__|\w+\.)syncthreads\(\)) before line (\d+)$")
-
 
 def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the barriers that make a kernel right whose threads race, if those of the races do."""
-    races = [(each, _HINT.match(each.hint)) for each in result.violations if each.source == kernel.source.name]
-    found = [match for _, match in races if match is not None]
+    hints = (each.hint for each in result.violations if each.source == kernel.source.name)
+    found = [match for match in map(BARRIER_HINT.fullmatch, hints) if match]
     if not found or (changed := _with_barriers(kernel, found[0][1], {int(match[2]) for match in found})) is None:
         return
     cells = small_cells(result, kernel)[:1]
