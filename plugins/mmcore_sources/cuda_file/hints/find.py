@@ -17,8 +17,8 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.hints.asserted_sizes import allowed_sizes
 from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
@@ -30,6 +30,7 @@ from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_
 from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
+    hint_of,
     is_clean,
     is_right,
     measured,
@@ -66,6 +67,9 @@ def hints(result: Result) -> Iterator[str]:
         return
     if result.violations and result.verification is not None and {*result.violations} <= {*file.bugs}:
         yield from _of_right_kernel(result, file)
+        return
+    if (allowed := allowed_sizes(result, file.kernel)) is not None:
+        yield allowed
         return
     yield from rounded_down(result, file)
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
@@ -122,7 +126,7 @@ def _counted_steps(result: Result, file: FileKernel) -> Iterator[str]:
         replace(cell, timeout=3 * TRIED_SECONDS), kernel, *((loop.k,) * 3 if square else (cell.m, cell.n, loop.k))
     )
     if is_right(cell):
-        yield _hint(f"line {loop.line} covers k = {loop.k} alone: at {size_of(cell)} the product is right", cell)
+        yield hint_of(f"line {loop.line} covers k = {loop.k} alone: at {size_of(cell)} the product is right", cell)
 
 
 def _fixed_rows(result: Result, file: FileKernel) -> Iterator[str]:
@@ -134,7 +138,7 @@ def _fixed_rows(result: Result, file: FileKernel) -> Iterator[str]:
     cell, allowed = right_with_rows(result.cell, file.kernel, rows)
     if cell is not None:
         right = f"{rows}: at {size_of(cell)} the product is right"
-        yield _hint(right, cell) if allowed else f"hint: {right}"
+        yield hint_of(right, cell) if allowed else f"hint: {right}"
 
 
 def _equal_blocks(result: Result, file: FileKernel) -> Iterator[str]:
@@ -152,7 +156,7 @@ def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
     problem = kernel.square_problem(max(cell.m, cell.n, cell.k, 4) // 4)
     smaller = replace(cell, m=problem.m, n=problem.n, k=problem.k, lda=0, ldb=0, ldc=0)
     if math.prod((problem.m, problem.n, problem.k)) < cell.m * cell.n * cell.k:
-        yield _hint(f"{size_of(smaller)} is less work", smaller)
+        yield hint_of(f"{size_of(smaller)} is less work", smaller)
 
 
 def _barriers(result: Result, file: FileKernel) -> Iterator[str]:
@@ -184,7 +188,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if is_right(rest):
-                yield _hint(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
+                yield hint_of(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
             else:
                 yield from _without_remainder(tiles)
             return
@@ -214,7 +218,7 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
         yield from _without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys():
-        yield _hint("this says that the unusual reading is meant", result.cell)
+        yield hint_of("this says that the unusual reading is meant", result.cell)
 
 
 def _without_remainder(cell: Cell) -> Iterator[str]:
@@ -224,11 +228,11 @@ def _without_remainder(cell: Cell) -> Iterator[str]:
         other = exchanged_cell(cell, kernel)
         if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
             both = f"right at {size_of(cell)} and wrong at {size_of(other)}"
-            yield _hint(f"the product is {both}, without a remainder: it depends on which size is greater", other)
+            yield hint_of(f"the product is {both}, without a remainder: it depends on which size is greater", other)
             return
         text, name = kernel.source_text(), kernel.entry.partition("<")[0]
         why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
-        yield _hint(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
+        yield hint_of(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
 
 
 def _tried(
@@ -247,12 +251,8 @@ def _tried(
         if right:
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             why = why or (right_in_squares(cells[0], file.kernel) if "grid" in values else "")
-            yield _hint(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
+            yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
-
-
-def _hint(text: str, cell: Cell) -> str:
-    return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:

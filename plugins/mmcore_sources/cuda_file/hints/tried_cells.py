@@ -12,6 +12,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.sizes import size_text
 from mmcore.result import Result
 from mmcore.verdict import judged
+from mmcore_emulator.adapter.launch_facts import launch_command
 
 _SMALL = 64
 TRIED_SECONDS = 10.0
@@ -72,3 +73,8 @@ def is_right(cell: Cell, kernel: Kernel | None = None) -> bool:
     """Return whether a cell's product is right; the arguments are those of :func:`measured`."""
     result = measured(cell, kernel)
     return result is not None and result.verified
+
+
+def hint_of(text: str, cell: Cell) -> str:
+    """Return a hint, with the command that runs the product which it is about."""
+    return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
