@@ -60,8 +60,8 @@ class Deadline:
         end: when it is over, by :func:`time.monotonic`.
     """
 
-    def __init__(self, limit: float | None = None) -> None:
-        self._set(limit)
+    def __init__(self) -> None:
+        self._set(None)
 
     @contextmanager
     def within(self, limit: float | None) -> Iterator[None]:

@@ -24,7 +24,6 @@ def traffic_of(counts: Counts, blocks: int, occupancy: Occupancy, problem: Probl
     passing = sum(getattr(counters, name) for name in SECTORS if name != "global_load_sectors")
     l2_bytes = SECTOR_BYTES * (passing + min(counts.distinct.get("load", 0), counters.global_load_sectors))
     return Traffic(
-        l1_bytes=SECTOR_BYTES * counters.global_sectors,
         l2_bytes=l2_bytes,
         dram_bytes=min(l2_bytes, _dram_bytes(problem, blocks, occupancy, card)),
         l1_passes=sum(counts.passes.get(kind, 0.0) for kind in _THROUGH_L1),

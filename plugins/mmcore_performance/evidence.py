@@ -19,14 +19,12 @@ class Traffic:
     """Bytes that a launch moves between the levels of memory, estimated from the addresses of a small product.
 
     Attributes:
-        l1_bytes: that threads' accesses move to and from the L1 cache, in whole sectors.
         l2_bytes: that multiprocessors move to and from the L2 cache: each block's distinct sectors.
         dram_bytes: that the L2 cache moves to and from device memory.
         l1_passes: passes of global accesses through the L1 cache's data pipe, a line of 128 bytes each.
         joined_passes: passes over shared memory that are saved by loads that the assembler joins.
     """
 
-    l1_bytes: float
     l2_bytes: float
     dram_bytes: float
     l1_passes: float = 0.0

@@ -36,7 +36,7 @@ def evidence(card: str = "H200", blocks: int = 4096, fmas: int = 0, wavefronts: 
         block=Dim3(256),
         occupancy=occupancy(on.capability, threads=256, registers=32, shared_bytes=0),
         lines={LINE: Counters(fmas=fmas, shared_load_wavefronts=wavefronts)},
-        traffic=Traffic(0.0, 0.0, 0.0),
+        traffic=Traffic(0.0, 0.0),
         mix={"float": fmas / 32},
     )
     return Evidence(kernel, kernel.usual_configs[0], kernel.square_problem(1024), on, (launch,))

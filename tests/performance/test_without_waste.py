@@ -40,13 +40,13 @@ def test_the_most_frequent_waits_are_advised_about(kind: str, words: str) -> Non
 
 def test_fewer_bytes_are_advised_where_fewer_would_do() -> None:
     least = evidence().problem.compulsory_bytes
-    often = changed(evidence(), traffic=Traffic(0.0, 8.0 * least, 2.0 * least))
+    often = changed(evidence(), traffic=Traffic(8.0 * least, 2.0 * least))
     assert advice(often, "l2").startswith("larger tiles (blocks move 8 times the bytes of A, B and C), or an order of")
     copies = Counters(bulk_loads=8, bulk_load_bytes=64, bulk_delivered_bytes=64)
     multicast = replace(copies, bulk_delivered_bytes=128)
     assert "multicast" in advice(changed(often, lines={LINE: copies}), "l2")
     assert "multicast" not in advice(changed(often, lines={LINE: multicast}), "l2")
-    assert advice(changed(evidence(), traffic=Traffic(0.0, float(least), float(least))), "l2") == ""
+    assert advice(changed(evidence(), traffic=Traffic(float(least), float(least))), "l2") == ""
     assert advice(often, "tensor") == ""
 
 

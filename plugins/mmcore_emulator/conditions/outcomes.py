@@ -97,13 +97,13 @@ class _Evaluation:
     def _computed(self, node: Expression) -> Values:
         match node:
             case Argument():
-                return self._along(0, self._argument(node))
+                return self._along(self._argument(node))
             case Special(name):
                 corners = self._corners(name)
                 if name not in self._axes:
-                    return self._along(0, corners[0])
+                    return self._along(corners[0])
                 stacked = np.stack(np.broadcast_arrays(*corners), axis=1)
-                return self._along(0, stacked, self._axes[name])
+                return self._along(stacked, self._axes[name])
             case Constant():
                 return np.asarray(node.bits)
             case Inverse(operand):
@@ -161,12 +161,11 @@ class _Evaluation:
     def _extents(self, of: str, axis: str) -> Values:
         return np.array([getattr(getattr(launch, of), axis) for launch in self._launches], np.int64)
 
-    def _along(self, axis: int, values: Values, second: int | None = None) -> Values:
-        """Return values [launch] or [launch, choice] with an axis for every choice."""
-        shape = [1] * (len(self._axes) + 1)
-        shape[axis] = values.shape[0]
-        if second is not None:
-            shape[second] = values.shape[1]
+    def _along(self, values: Values, axis: int | None = None) -> Values:
+        """Return values [launch] or [launch, choice] with an axis for every choice; these are along ``axis``."""
+        shape = [len(values)] + [1] * len(self._axes)
+        if axis is not None:
+            shape[axis] = values.shape[1]
         return values.reshape(shape)
 
     def _as(self, values: Values, node: Expression, kind: str) -> Values:
