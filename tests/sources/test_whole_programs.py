@@ -423,3 +423,34 @@ def test_a_header_in_angle_brackets_may_be_beside_the_file(folder: Path) -> None
     (folder / "edge.h").write_text("#define EDGE 16\n")
     (folder / "my.cu").write_text("#include <edge.h>\n" + KERNEL.replace("16", "EDGE").replace("GUARD", ""))
     assert run("--size 32").exit_code == 0
+
+
+RACING = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    __shared__ float row[128];
+    int x = blockIdx.x * 128 + threadIdx.x;
+    for (int y = blockIdx.y * 128; y < blockIdx.y * 128 + 128; y++) {
+        float sum = 0;
+        for (int k = 0; k < K; k += 128) {
+            row[threadIdx.x] = A[y * K + k + threadIdx.x];
+            __syncthreads();
+            for (int p = 0; p < 128; p++) sum += row[p] * B[(k + p) * N + x];
+        }
+        C[y * N + x] = sum;
+    }
+}
+int main()
+{
+    int M = 512, N = 512, K = 512;
+    float *A, *B, *C;
+    mul<<<dim3(N / 128, M / 128), 128>>>(A, B, C, M, N, K);
+}
+"""
+
+
+def test_a_race_at_the_sizes_of_the_program_fails_where_the_usual_sizes_are_others(folder: Path) -> None:
+    (folder / "my.cu").write_text(RACING)
+    shown = run("-q").stdout
+    assert "shared-race at my.cu:9: at 128×128×128" in shown
+    assert shown.splitlines()[-1] == "TEST FAIL"

@@ -38,6 +38,7 @@ _TURNS = 3  # a word of shared memory is written so often before a ring of stage
 _DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
 _PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
+_LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
 _EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
 _PRODUCTS = ("product", "warpgroup")
@@ -223,10 +224,18 @@ class _Runs:
     def _in_order(self) -> Iterator[Size]:
         first: list[Problem] = []
         for size in self._sizes:
+            if not first:
+                yield from self._of_program(size.problem)
             yield size
             first.append(size.problem)
             if len(first) == 2:
                 yield from self._deep(min(first, key=lambda problem: problem.m * problem.n))
+
+    def _of_program(self, usual: Problem) -> Iterator[Size]:
+        """Yield a size that the kernel's own program uses, if the first usual size is none."""
+        if not self._kernel.in_program(usual, self._config):
+            with contextlib.suppress(MmcoreError):
+                yield Size(self._kernel.square_problem(_LEAST_OF_PROGRAM, self._config), "a size that its program uses")
 
     def _functions(self, planned: Plan) -> dict[str, Function]:
         module = compile_plan(planned, self._device.architecture)
