@@ -79,8 +79,10 @@ def array_types(
     why = f"as passed in line {found[0].line}" if known else "the file does not show their type"
     types = {name: known.get(name, usual) for name in axes}
     taken = {name: dtype if dtype in C_TYPES else usual for name, dtype in types.items()}
-    if "float32" in _shared_types(function) and "float64" in taken.values():
-        taken = dict.fromkeys(taken, "float32")
+    shared = next((dtype for dtype in C_TYPES if dtype in _shared_types(function)), "")
+    narrowed = shared == "float32" and "float64" in taken.values()
+    if shared and (narrowed or not set(types.values()) <= C_TYPES.keys()):
+        taken = dict.fromkeys(taken, shared)
         why = "as its arrays in shared memory"
     return ArrayTypes(taken, by_columns, why, not known, passed=types)
 

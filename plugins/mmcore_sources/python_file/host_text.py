@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.values import ValueReader
 
 _OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
@@ -136,16 +137,26 @@ class HostWriter:
     def _side(self, array: ast.expr, axis: int, scope: Scope, line: int) -> str:
         """Return the side of an array as it was created if that is known, else a name such as "a_shape_0".
 
-        A plain number becomes a name of its place, so that a launch holds for all sizes.
+        A plain number becomes a name of its place, and so does a product of constants (``TILE * 500``), so that a
+        launch holds for all sizes.
         """
         sides = ArrayReader(self.program).read(array, scope, line).sides
         if -len(sides) <= axis < len(sides):
             side = sides[axis]
-            if isinstance(side, ast.Constant):
+            if isinstance(side, ast.Constant) or self._is_product(side, scope, line):
                 return f"side_{side.lineno}_{side.col_offset}"
             if not isinstance(side, ast.Subscript) or ast.unparse(side) != f"{ast.unparse(array)}.shape[{axis}]":
                 return self.number(side, scope, line)
         return _word(f"{ast.unparse(array)}_shape_{axis % 2}")
+
+    def _is_product(self, side: ast.expr, scope: Scope, line: int) -> bool:
+        """Return whether a side is a product of a number and of names with one value."""
+        if not isinstance(side, ast.BinOp) or not isinstance(side.op, ast.Mult):
+            return False
+        names = {each.id for each in ast.walk(side) if isinstance(each, ast.Name)}
+        literal = any(isinstance(each, ast.Constant) for each in (side.left, side.right))
+        known = isinstance(ValueReader(self.program).value(side, scope, line), int)
+        return literal and known and not names & self.program.varying
 
     def extents(self, node: ast.expr, scope: Scope, line: int) -> str:
         """Return the C++ text of a grid or block. Raises :class:`Unknown`."""
