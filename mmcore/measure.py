@@ -19,8 +19,8 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import KernelError, MmcoreError
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan_cell, usual_config
 from mmcore.planning.plan import plan as plan_of
+from mmcore.planning.plan import plan_cell, usual_config
 from mmcore.product_figures import product_figures
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord, Result
@@ -85,7 +85,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
             usual = timed and cell.inputs == "usual"
             matrices = draw(problem, seed) if usual else mixed_inputs(loaded, problem, seed, cell.inputs)
             verified = verify_launches(loaded, problem, matrices)
-            figures = _figures(loaded, device) if verified.right else {}
+            figures = _figures(loaded) if verified.right else {}
         try:
             if verified.right and timed:
                 with phases("time"):
@@ -100,8 +100,8 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 with phases("verify"):
                     warm = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
                     shortest = min(warm, default=None)
-                    verified = compare_repeats(loaded, problem, seed, device, verified, shortest)
-                violations = (*_implausible(planned, times, device), *verified.violations)
+                    verified = compare_repeats(loaded, problem, seed, verified, shortest)
+                violations = (*_implausible(loaded, times), *verified.violations)
                 verified = replace(verified, violations=violations)
             if verified.right and cell.timings:
                 with phases("verify"):
@@ -110,7 +110,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         except KernelError as error:
             verified = replace(verified, violations=(Violation("launch-failure", str(error), fatal=True),))
     return replace(
-        _unverified(replace(cell, seed=seed, device=device.name), loaded, device),
+        _unverified(replace(cell, seed=seed, device=device.name), loaded),
         verification=verified.verification,
         violations=verified.violations,
         times=times if verified.right else (),
@@ -200,9 +200,9 @@ def _loaded_rival(rival: Rival, cell: Cell, loaded: LoadedKernel) -> LoadedKerne
     return other
 
 
-def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
+def _figures(loaded: LoadedKernel) -> dict[str, float | None]:
     """Return the figures that plugins add."""
-    several = registry().answers("mmcore_figures", _numbers, kernel=loaded, device=device)
+    several = registry().answers("mmcore_figures", _numbers, kernel=loaded, device=loaded.device)
     return {name: value for figures in several for name, value in figures.items()}
 
 
@@ -216,8 +216,9 @@ def _numbers(answer: Mapping[str, float | None]) -> dict[str, float | None]:
     return dict(answer)
 
 
-def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:
+def _implausible(loaded: LoadedKernel, times: tuple[Time, ...]) -> Iterator[Violation]:
     """Yield a violation for each kernel time that the device cannot reach."""
+    planned, device = loaded.plan, loaded.device
     for each in times:
         if device.peaks is None or each.timing.what != "kernel":
             continue
@@ -248,9 +249,9 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
     )
 
 
-def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
+def _unverified(cell: Cell, loaded: LoadedKernel) -> Result:
     """Return the result of a cell before its launches."""
-    planned, kernel = loaded.plan, loaded.plan.kernel
+    planned, kernel, device = loaded.plan, loaded.plan.kernel, loaded.device
     timing = next((each for each in cell.timings if each.what == "kernel"), None)
     bound = None
     if timing and device.peaks and device.supports_timing:

@@ -37,7 +37,7 @@ _UNCLEAR = "cannot tell whether repeated launches do the whole work: readings of
 
 
 def compare_repeats(
-    loaded: LoadedKernel, problem: Problem, seed: int, device: Device, verified: Verified, repeated: float | None
+    loaded: LoadedKernel, problem: Problem, seed: int, verified: Verified, repeated: float | None
 ) -> Verified:
     """Return ``verified``, with a violation if launches on fresh inputs take longer than repeated ones, or one fails.
 
@@ -48,7 +48,6 @@ def compare_repeats(
         loaded: the kernel, verified with the inputs of ``seed``, on a device that supports timing.
         problem: the product.
         seed: the seed of the inputs.
-        device: the device of ``loaded``.
         verified: the outcome of the verification; its ``host_seconds`` are of a launch on fresh inputs.
         repeated: device seconds of the shortest repeated launch that was measured, or None.
 
@@ -57,13 +56,13 @@ def compare_repeats(
     """
     if repeated is not None and verified.host_seconds <= _RATIO * repeated:
         return verified
-    if 3 * loaded.plan.device_bytes > device.properties.memory_bytes:
+    if 3 * loaded.plan.device_bytes > loaded.device.properties.memory_bytes:
         return verified
     with ExitStack() as memory:
         if violations := loaded.run():
             return replace(verified, violations=tuple(violations))
-        turns = [_copies(loaded, problem, turn, device, memory) for turn in (seed, other_seed(seed))]
-        same = [[_as_it_is(copy, device, memory) for copy in turns[0]]]
+        turns = [_copies(loaded, problem, turn, memory) for turn in (seed, other_seed(seed))]
+        same = [[_as_it_is(copy, loaded.device, memory) for copy in turns[0]]]
 
         def timer(calls: tuple[Call, ...], refresh: list[list[Copy]]) -> Timer:
             refreshed = loaded.module.timer(calls, refresh=refresh)
@@ -82,10 +81,10 @@ def compare_repeats(
     return replace(verified, verification=replace(verified.verification, method=method))
 
 
-def _copies(loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack) -> list[Copy]:
+def _copies(loaded: LoadedKernel, problem: Problem, seed: int, memory: ExitStack) -> list[Copy]:
     """Return the copies that bring the inputs of ``seed``, which stay on the device until ``memory`` is closed."""
     arrays = host_arrays(loaded.plan, draw(problem, seed))
-    return [_copy(array, loaded.buffers[label], device, memory) for label, array in arrays.items()]
+    return [_copy(array, loaded.buffers[label], loaded.device, memory) for label, array in arrays.items()]
 
 
 def _as_it_is(copy: Copy, device: Device, memory: ExitStack) -> Copy:

@@ -87,15 +87,16 @@ class Comparison:
     def __init__(
         self, loaded: LoadedKernel, timers: dict[tuple[bool, int], ScriptedTimer], *host_seconds: float | None
     ) -> None:
-        self.timers, self.device = timers, Emulator()
+        self.timers = timers
         self.refresh: Sequence[Refresh] = ()
         verification = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=64)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loaded.module, "timer", self._timer)
+            patch.setattr(loaded, "device", Emulator())
             first, launched = host_seconds or (1e9, None)
             assert first is not None
             verified = Verified(verification, (), first)
-            outcome = compare_repeats(loaded, loaded.plan.problem, 1, self.device, verified, launched)
+            outcome = compare_repeats(loaded, loaded.plan.problem, 1, verified, launched)
         self.found = list(outcome.violations)
         assert outcome.verification
         self.note = outcome.verification.method

@@ -304,7 +304,7 @@ def test_check_and_profile_say_which_config_is_tuned() -> None:
     kernel = mmcore.kernels()[KERNEL]
     for origin, said in (("tuned for it", "TILE=32\ntuned for it"), (DEFAULT, "TILE=32"), ("", "TILE=32")):
         with prepared_cell(Cell(KERNEL, 32, 32, 32), Emulator()) as loaded:
-            launched = Launched.of(loaded, Emulator())
+            launched = Launched.of(loaded)
         assert kernel.usual_configs[0].to_json() == launched.config
         assert dict(replace(launched, config_origin=origin).facts(auto=False))["config"] == said
         assert launched.to_json()["config_origin"] == DEFAULT

@@ -208,4 +208,4 @@ def changed_ptx(ptx: str, line: int, old: str, new: str) -> str:
 def _proof(planned: Plan, compiled: CompiledModule, device: Emulator) -> Proof:
     with LoadedKernel(planned, device, compiled) as loaded:
         upload_inputs(loaded, mixed_inputs(loaded, planned.problem, 1))
-        return prove_loaded(loaded, device, 1)
+        return prove_loaded(loaded, 1)

@@ -37,7 +37,7 @@ def launch(cell: Cell, device: Device) -> dict[str, Any]:
         driver.cuProfilerStart()
         violations = loaded.run()
         driver.cuProfilerStop()
-        launched = Launched.of(loaded, device)
+        launched = Launched.of(loaded)
     if violations:
         raise KernelError(f"{launched.kernel}: {violations[0]}")
     return {**launched.to_json(), "device_description": f"{device.description}, counted by ncu"}

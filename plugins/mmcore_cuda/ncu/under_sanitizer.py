@@ -25,7 +25,7 @@ def main(cell_file: Path, launched_file: Path) -> None:
     try:
         device = open_device(cell.device)
         with prepared_cell(cell, device) as loaded:
-            answer: dict[str, Any] = Launched.of(loaded, device).to_json()
+            answer: dict[str, Any] = Launched.of(loaded).to_json()
             launched_file.write_text(json.dumps(answer))
             loaded.run()
     except MmcoreError as error:

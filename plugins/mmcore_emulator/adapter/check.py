@@ -108,10 +108,10 @@ def check_cell(
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
         memory = CheckedCode(loaded) if remember else None
         if memory and memory.known:
-            return Check(Launched.of(loaded, device), ())
+            return Check(Launched.of(loaded), ())
         violations = sanitized_run(loaded, quiet=quiet, most_work=most_work)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-    check = Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
+    check = Check(Launched.of(loaded), *hazards_and_warnings(violations))
     if memory and not check.violations:
         memory.add()
     return check

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from mmcore.cell import Cell
 from mmcore.cli import source_quote
 from mmcore.cli.output import in_turn, parameters
-from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -54,9 +53,9 @@ class Launched:
     launches: tuple[LaunchRecord, ...]
 
     @classmethod
-    def of(cls, loaded: LoadedKernel, device: Device) -> Launched:
+    def of(cls, loaded: LoadedKernel) -> Launched:
         """Return the launches of a loaded kernel."""
-        plan = loaded.plan
+        plan, device = loaded.plan, loaded.device
         kernel, problem = plan.kernel, plan.problem
         return cls(
             kernel=kernel.name,

@@ -221,7 +221,7 @@ def profile_cell(
         for line, counters in counted.lines.items():
             lines[line] = lines.get(line, Counters()) + counters
     launches = tuple(LaunchCounts(total(counted.lines.values())) for counted in observers)
-    return Profile(Launched.of(loaded, device), launches, dict(sorted(lines.items())), violations=violations)
+    return Profile(Launched.of(loaded), launches, dict(sorted(lines.items())), violations=violations)
 
 
 def over_read_elements(cell: Cell, device: Device, kernel: Kernel | None = None) -> dict[str, int]:

@@ -117,24 +117,24 @@ def prove_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     check_emulates(device, "prove a kernel")
     phases = phases or Phases()
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("prove"):
-        return prove_loaded(loaded, device, fresh_seed() if cell.seed is None else cell.seed)
+        return prove_loaded(loaded, fresh_seed() if cell.seed is None else cell.seed)
 
 
-def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
+def prove_loaded(loaded: LoadedKernel, seed: int) -> Proof:
     """Prove the launches of a loaded kernel; ``seed`` draws the elements of the field.
 
     Raises:
         MmcoreError: the kernel has too many intermediate values for a proof at this size.
     """
-    capability, rng = device.properties.compute_capability, np.random.default_rng([seed, 1])
+    capability, rng = loaded.device.properties.compute_capability, np.random.default_rng([seed, 1])
     domain = FieldDomain(capability)
-    made = _proof(loaded, device, seed, domain)
+    made = _proof(loaded, seed, domain)
     if made.outcome == NOT_PROVED and domain.table.narrows:
-        made = _proof(loaded, device, seed, FieldDomain(capability, Symbols(rng)))
+        made = _proof(loaded, seed, FieldDomain(capability, Symbols(rng)))
     return made
 
 
-def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain) -> Proof:
+def _proof(loaded: LoadedKernel, seed: int, domain: FieldDomain) -> Proof:
     """Return the proof in a domain."""
     problem, kernel = loaded.plan.problem, loaded.plan.kernel
     rng = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
     problem = min(_with_rounded_factors(problem), key=lambda each: int(differences(each).sum()))
     wanted, wrong = product_of(problem, given), differences(problem)
     reasons = violations + [_violation(domain.table.reasons[number]) for number in domain.paths]
-    proof = Proof(Launched.of(loaded, device), NOT_PROVED, tolerance=_tolerance(loaded))
+    proof = Proof(Launched.of(loaded), NOT_PROVED, tolerance=_tolerance(loaded))
     if wrong.any() and not reasons:
         row, column = (int(each) for each in np.argwhere(wrong)[0])
 
