@@ -84,6 +84,14 @@ FILLED = (
     "void run(float *a, float *b, float *c, int M, int N, int K) { CUtensorMap x, y; fill(&x, a, M, K, BM, BK);"
     f" fill(&y, b, N, K, BN, BK); {LAUNCH} }}\n"
 )
+WRAPPED = (
+    f"template <int HEIGHT, int WIDTH> void fill(CUtensorMap *map, void *p, int h, int w) {{ {HELPER}"
+    f" {ENCODE.replace('TARGET', 'map')}; }}\n"
+    "template <int Y, int X> CUtensorMap made(float *p, int high, int wide) { CUtensorMap map;"
+    " fill<Y, X>(&map, p, high, wide); return map; }\n"
+    "void run(float *a, float *b, float *c, int M, int N, int K) { CUtensorMap x = made<BM, BK>(a, M, K);"
+    f" CUtensorMap y = made<BN, BK>(b, N, K); {LAUNCH} }}\n"
+)
 IN_PLACE = "".join(
     [
         "int main() { const int M = 64, N = 128, K = 32; float *p, *c; CUtensorMap x, y;",
@@ -102,7 +110,9 @@ def source(host: str, changes: dict[str, str] = BY_VALUE) -> str:
     return text
 
 
-@pytest.mark.parametrize("host", [RETURNED, FILLED, IN_PLACE], ids=["returned", "filled", "in place"])
+@pytest.mark.parametrize(
+    "host", [RETURNED, WRAPPED, FILLED, IN_PLACE], ids=["returned", "wrapped", "filled", "in place"]
+)
 def test_boxes_and_storage_are_those_of_the_host_code(host: str) -> None:
     found = kernel(source(host))
     assert (found.arguments, found.column_major) == ((A, B, "C", "m", "n", "k"), "B")

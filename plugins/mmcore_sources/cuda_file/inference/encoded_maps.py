@@ -51,18 +51,21 @@ class _Search:
 
 def encoded_map(source: Program, argument: Node, scope: Node, call: Node | None) -> Encoded | None:
     """Return the map that a launch in a host function passes; None if no call that can be read encodes it."""
-    return _encoded(_Search(source, scope), text_of(argument), scope, call, 0)
+    return _encoded(_Search(source, scope), text_of(argument), scope, () if call is None else (call,))
 
 
-def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: int) -> Encoded | None:
-    """Return the map in a variable of a host function, or of one that it calls; None if it cannot be read."""
+def _encoded(search: _Search, name: str, scope: Node, calls: tuple[Node, ...], depth: int = 0) -> Encoded | None:
+    """Return the map in a variable of a host function, or of one that it calls; None if it cannot be read.
+
+    ``calls`` are those of the function and of the ones around it, innermost first, as far as they are known.
+    """
     name = name.lstrip("&*( ").rstrip(") ")
     if depth > _DEEPEST:
         return None
     for node in _calls(scope):
         arguments = arguments_of(node)
         if len(arguments) == _ENCODE and name in ("", text_of(pointed(arguments[0]))):
-            return _read(search, arguments, scope, call)
+            return _read(search, arguments, scope, calls)
     for node in _calls(scope):
         function, places = called_function(node), [text_of(pointed(each)) for each in arguments_of(node)]
         if function is None or function == scope:
@@ -72,10 +75,10 @@ def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: 
             inside = parameter_names(function)[places.index(name)]
         elif name == _assigned(node):
             inside = ""  # it returns a map
-        if inside is not None and (found := _encoded(search, inside, function, node, depth + 1)):
+        if inside is not None and (found := _encoded(search, inside, function, (node, *calls), depth + 1)):
             return found
-    if (argument := passed(scope, name, call)) is not None and argument.scope is not None:
-        return _encoded(search, text_of(argument.value), argument.scope, None, depth + 1)
+    if (argument := passed(scope, name, next(iter(calls), None))) is not None and argument.scope is not None:
+        return _encoded(search, text_of(argument.value), argument.scope, calls[1:], depth + 1)
     return None
 
 
@@ -91,11 +94,12 @@ def _assigned(call: Node) -> str:
     return text_of(above.children[0]).lstrip("*& ")
 
 
-def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | None) -> Encoded | None:
+def _read(search: _Search, arguments: Sequence[Node], scope: Node, calls: tuple[Node, ...]) -> Encoded | None:
     """Return the map of a call of cuTensorMapEncodeTiled; None if its box or swizzle cannot be read."""
     constants = {name: parse_expression(str(number)) for name, number in _NUMBERS.items()}
     line = arguments[0].start_point.row + 1
-    reader = Reader(replace(search.source, constants=search.source.constants | constants), {}, scope, line, call)
+    source = replace(search.source, constants=search.source.constants | constants)
+    reader = Reader(source, {}, scope, line, next(iter(calls), None), calls[1:])
     axes, swizzle = reader.whole(arguments[2]) or 0, reader.whole(arguments[9])
     box = [of.whole(each) for of, each in _elements(reader, arguments[6])][:axes]
     if swizzle is None or not all(box) or len(box) < 2:
@@ -137,7 +141,7 @@ def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:
             found = [*found, *[element] * (int(index[1]) + 1 - len(found))]
             found[int(index[1])] = element
     if not found and (argument := passed(scope, name, reader.call)) is not None:
-        return _elements(replace(reader, scope=argument.scope, line=argument.line, call=None), argument.value)
+        return _elements(reader.caller(argument), argument.value)
     return found
 
 
@@ -151,6 +155,5 @@ def _names(reader: Reader, node: Node, outermost: Node) -> frozenset[str]:
             if argument is None:
                 found.add(text_of(each))
             else:
-                caller = replace(reader, scope=argument.scope, line=argument.line, call=None)
-                found |= _names(caller, argument.value, outermost)
+                found |= _names(reader.caller(argument), argument.value, outermost)
     return frozenset(found)

@@ -14,7 +14,7 @@ from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_o
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
-from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
+from mmcore_sources.cuda_file.inference.host_calls import Passed, enclosing_function, passed, returned
 from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
@@ -45,6 +45,7 @@ class Reader:
     scope: Node | None = None  # the host function that contains the expressions, if any
     line: int = 0  # the line of the expressions; later assignments do not count
     call: Node | None = None  # the call of the host function that counts; the first one if None
+    callers: tuple[Node, ...] = ()  # the calls of the functions around it, innermost first
 
     @classmethod
     def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
@@ -77,7 +78,7 @@ class Reader:
             if (parts := self._variable(name, depth + 1)) is not None:
                 return parts
             if (argument := self._passed(name)) is not None:
-                return self._in(argument).parts(argument.value, depth + 1)
+                return self.caller(argument).parts(argument.value, depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         if called is not None and text_of(called) != "dim3" and self.scope is not None:
             function = returned(self.scope, text_of(called))
@@ -263,15 +264,17 @@ class Reader:
         function = returned(self.scope, name) if self.scope is not None else None
         if function is not None and len(function[0]) == len(typed):
             names = dict(zip(function[0], (number for number, _ in typed), strict=True))
-            return replace(self._in(function[1]), names=names)._typed(function[1].value, depth + 1)
+            return Reader(self.source, names, function[1].scope, function[1].line)._typed(function[1].value, depth + 1)
         raise Unreadable(text_of(node))
 
     def _passed(self, name: str) -> Passed | None:
         return passed(self.scope, name, self.call) if self.scope is not None else None
 
-    def _in(self, other: Passed) -> Reader:
-        """Return the reader of an expression in another function, where names have other meanings."""
-        return Reader(self.source, {}, other.scope, other.line)
+    def caller(self, argument: Passed) -> Reader:
+        """Return the reader of an argument in the function that passes it, where names have other meanings."""
+        around = self.call is not None and enclosing_function(self.call) == argument.scope
+        calls = self.callers if around else ()
+        return Reader(self.source, {}, argument.scope, argument.line, next(iter(calls), None), calls[1:])
 
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
         if name in self.names:
@@ -291,7 +294,7 @@ class Reader:
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
         if (argument := self._passed(name)) is not None:
-            return self._in(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
+            return self.caller(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
         if (member := self._member(name)) is not None:
             reader, value = member
             one = value.type in _LISTS and len(value.named_children) == 1

@@ -82,7 +82,6 @@ class HostSizes:
             for name in (*parameter_names(reader.scope), *template_names(reader.scope)):
                 meant.pop(name, None)
                 if (argument := passed(reader.scope, name, reader.call)) is not None:
-                    caller = replace(reader, scope=argument.scope, line=argument.line, call=None)
                     with contextlib.suppress(Unreadable):
-                        meant[name] = self.number(caller, argument.value, depth + 1)
+                        meant[name] = self.number(reader.caller(argument), argument.value, depth + 1)
         return replace(reader, names=meant).number(node)

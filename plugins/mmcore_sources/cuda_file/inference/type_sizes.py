@@ -50,8 +50,7 @@ def type_size(reader: Reader, type_: str, depth: int = 0) -> Size | None:
         return Size(ast.Constant(nbytes), nbytes)
     argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
     if argument is not None:  # of a template
-        caller = replace(reader, names={}, scope=argument.scope, line=argument.line, call=None)
-        return type_size(caller, text_of(argument.value), depth + 1)
+        return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
     structure = _structure_named(reader.scope, type_)
     if structure is None or depth > _DEEPEST:
         return None
