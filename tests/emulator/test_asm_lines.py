@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmcore_emulator.ptx.asm_lines import with_first_lines
+from mmcore_emulator.ptx.asm_lines import with_first_lines, with_statement_lines
 
 SOURCE = """\
 __device__ void f(int x) {  // asm( opens nothing here
@@ -32,3 +32,11 @@ __device__ void f(int x) {  // asm( opens nothing here
 def test_a_statement_has_the_number_of_its_first_line(mark: str, expected: str, folder: str) -> None:
     files = f'\t.file\t1 "{folder}kernel.cu"\n\t.file\t2 "{folder}header.cuh"\n'
     assert with_first_lines(f"\t{mark}\n{files}", "kernel.cu", SOURCE) == f"\t{expected}\n{files}"
+
+
+def test_the_assembly_of_triton_has_the_line_of_its_statement() -> None:
+    block = "\t// begin inline asm\n\t.loc\t1 39 13\n\tmov.u16 %rs1, 0x0;\n{}\tld.global.b16 {{ %rs1 }}, [ %rd1 ];\n"
+    block += "\n\t// end inline asm\n\t.loc\t1 40 13\n"
+    further = "\t.loc\t1 40 13                         // my.py:40:13\n"
+    assert with_statement_lines(block.format(further) * 2) == block.format("") * 2
+    assert with_statement_lines(further * 3) == further * 3

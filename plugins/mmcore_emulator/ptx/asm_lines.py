@@ -1,12 +1,15 @@
 """Line marks of inline assembly.
 
-NVRTC 13.0 marks a statement of several lines with its last line; later versions mark it with its first.
+NVRTC 13.0 marks a statement of several lines with its last line; later versions mark it with its first. Triton counts
+on from a statement's line for each line of its assembly.
 """
 
 from __future__ import annotations
 
 import re
 
+_ASSEMBLY = re.compile(r"// begin inline asm\n.*?// end inline asm", re.DOTALL)
+_MARK = re.compile(r"^[ \t]*\.loc\b[^\n]*\n", re.MULTILINE)
 _TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?P<asm>\b(?:__)?asm(?:__)?(?:\s+\w+)*\s*\()|[()]', re.DOTALL
 )
@@ -23,6 +26,16 @@ def with_first_lines(ptx: str, source: str, text: str) -> str:
         return ptx
     mark = re.compile(rf"(\.loc\s+|\binlined_at\s+)({file[1]})(\s+)(\d+)")
     return mark.sub(lambda match: f"{match[1]}{match[2]}{match[3]}{firsts.get(int(match[4]), match[4])}", ptx)
+
+
+def with_statement_lines(ptx: str) -> str:
+    """Return Triton's PTX whose inline assembly has the line of its statement: the first mark of each block alone."""
+
+    def first_mark(block: re.Match[str]) -> str:
+        marks = [each.end() for each in _MARK.finditer(block[0])]
+        return block[0][: marks[0]] + _MARK.sub("", block[0][marks[0] :]) if marks else block[0]
+
+    return _ASSEMBLY.sub(first_mark, ptx)
 
 
 def _first_lines(text: str) -> dict[int, int]:

@@ -14,6 +14,7 @@ from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scala
 from mmcore.kernel.configs import BLOCK, Config, Space
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore_emulator.ptx.asm_lines import with_statement_lines
 from mmcore_sources.python_file.changes import changed_functions, syntax_tree
 from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_function import imported, source_of
@@ -127,7 +128,7 @@ class TritonBuild:
             raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
         if getattr(compiled.metadata, "num_ctas", 1) != 1:
             raise InvalidKernel("num_ctas must be 1: mmcore does not launch Triton's clusters")
-        ptx = compiled.asm["ptx"]
+        ptx = with_statement_lines(compiled.asm["ptx"])
         (function,) = read_ptx(ptx).functions.values()
         # After the declared parameters come pointers to memory for instrumentation and scratch.
         further = len(function.parameter_bytes) - sum(not isinstance(each, int) for each in self.arguments)
