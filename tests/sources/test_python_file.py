@@ -105,6 +105,15 @@ __global__ void mul(const real *a, const real *b, real *c, int n) {
     assert command("run", path, "--size", "33", "--device", "emulator", "-q").exit_code == 0
 
 
+def test_a_cell_of_cuda_may_be_timed() -> None:
+    for magics in ("%%time\n%%cuda\n", "%%capture out\n%%time\n%%cu -n my.cu\n"):
+        path = notebook(("n = 3", magics + _PRODUCT))
+        result = command("run", path, "--size", "33", "--device", "emulator", "-q")
+        line = (magics + _PRODUCT[: _PRODUCT.index("for")]).count("\n") + 1
+        assert f"my.ipynb[cell 2]:{line}: thread" in result.output
+        registry().files.clear()
+
+
 def test_a_launch_after_the_magic_that_times_it_is_read() -> None:
     kernel = 'import cupy\nf = cupy.RawKernel("""' + _PRODUCT + '""", "mul")'
     for magic in ("%time ", "%timeit -n 10 "):

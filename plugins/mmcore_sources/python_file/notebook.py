@@ -25,6 +25,7 @@ from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.launch_bugs import placed
 from mmcore_sources.python_file.program import Cell, PythonProgram
 
+_FIRST = re.compile(r"\s*(?:%%(?:time|timeit|capture|prun)\b[^\n]*\n\s*)*")  # magics of the next cell magic
 _OF_CUDA = re.compile(r"%%(?:cu|cuda\w*|nvcc\w*)\b|%%(?:writefile|file)\s+(?:-a\s+)?\S+\.cuh?\b")
 _WRITTEN = re.compile(r"%%(?:writefile|file)[ \t]+(-a[ \t]+)?([\w.-]+\.(?:cuh|h|hpp|cu))[ \t]*\n")
 _TIMED = re.compile(r"^(\s*)%time(?:it)?[ \t]+(?:-\w+[ \t]*\d*[ \t]+)*(?=\S)", re.MULTILINE)
@@ -50,7 +51,7 @@ def _cells(path: Path, text: str) -> Iterator[Cell]:
         raise InvalidKernel(f"{path.name} is not a notebook") from None
     first = 1
     for number, code in enumerate(codes, 1):
-        yield Cell(number, first, code, _is_cuda(code.lstrip()))
+        yield Cell(number, first, code, _is_cuda(_FIRST.sub("", code, count=1)))
         first += code.count("\n") + 1
 
 
@@ -58,6 +59,13 @@ def _is_cuda(code: str) -> bool:
     """Return whether a cell is CUDA C++; mmcore's own magic takes both languages."""
     own = code.startswith("%%mmcore") and not is_python(code.partition("\n")[2])
     return own or _OF_CUDA.match(code) is not None
+
+
+def _without_magics(code: str) -> str:
+    """Return the text of a cell of CUDA C++ at its lines, with the magics at its beginning as empty lines."""
+    first = _FIRST.match(code)
+    end = first.end() if first is not None else 0
+    return "\n" * (code.count("\n", 0, end) + 1) + code[end:].partition("\n")[2]
 
 
 def _python(cell: Cell) -> str:
@@ -77,8 +85,7 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
     """Return the kernels in a notebook's cells of CUDA C++."""
     kernels = []
     for cell in (each for each in program.cells if each.is_cuda):
-        _, _, code = cell.text.partition("%%")
-        text = "\n" * cell.first_line + code.partition("\n")[2]
+        text = "\n" * (cell.first_line - 1) + _without_magics(cell.text)
         source = read_program(text)
         launched = {launch.name for launch in source.launches}
         for function in source.functions:
