@@ -116,7 +116,7 @@ def _declared(
         grid = GridWriter(program, launch.scope, launch.line, constants, meant).text(launch.grid)
     parse_expressions(grid, "the grid")
     host = launch and PythonLaunch(launch.name, launch.line, launch.scope, launch.grid, None, ())
-    types, type_note = _types(program, function, launch, roles, given)
+    types, type_note, warnings = _types(program, function, launch, roles, given)
     path, cell = program.placed(function.lineno), program.cell(function.lineno)
     before = program.lines_before(function.lineno)
     arguments: tuple[Argument | int, ...] = tuple(roles[name] for name in names)
@@ -144,7 +144,7 @@ def _declared(
         Note("grid", grid, where, "--grid"),
     ]
     bugs = launch_bugs(program, [host] if host else [])
-    return Inferred({**attributes, **overrides}, tuple(notes), bugs=bugs)
+    return Inferred({**attributes, **overrides}, tuple(notes), warnings=warnings, bugs=bugs)
 
 
 def _is_constant(parameter: ast.arg) -> bool:
@@ -152,8 +152,12 @@ def _is_constant(parameter: ast.arg) -> bool:
 
 
 def _host_roles(passed: Mapping[str, ast.expr], roles: Mapping[str, Argument | int]) -> dict[str, str]:
-    """Return the role of each size by the host's text for it, sides of the arrays among them."""
-    meant = {ast.unparse(value): str(roles[name]) for name, value in passed.items() if roles.get(name) in SIZES}
+    """Return the role of each size by the host's text for it, sides of the arrays among them.
+
+    A text that is passed as k and as another size is the other, since grids cover C.
+    """
+    sizes = [(ast.unparse(value), str(roles[name])) for name, value in passed.items() if roles.get(name) in SIZES]
+    meant = dict(sorted(sizes, key=lambda each: each[1] != "k"))
     for name, value in passed.items():
         for axis, side in enumerate(SIDES.get(str(roles.get(name)), "")):
             meant[f"{ast.unparse(value)}.shape[{axis}]"] = side
@@ -198,8 +202,8 @@ def _types(
     launch: TritonLaunch | None,
     roles: Mapping[str, Argument | int],
     given: Mapping[str, Any],
-) -> tuple[dict[str, str], Note]:
-    """Return the element types of the arrays that are passed, with a note."""
+) -> tuple[dict[str, str], Note, tuple[str, ...]]:
+    """Return the element types of the arrays that are passed, with a note and warnings."""
     reader, found = ArrayReader(program), dict[str, str]()
     for name, node in launch.arguments.items() if launch is not None else ():
         if roles.get(name) in MATRICES:
@@ -208,13 +212,39 @@ def _types(
     named = next((word for word in ("bfloat16", "float16", "half") if word in program.text), "float32")
     dtype = str(given.get("dtype", known or named.replace("half", "float16")))
     body = ast.unparse(function)
+    warnings: tuple[str, ...] = ()
     rounds = dtype == "float32" and "tl.dot(" in body and "ieee" not in body and "allow_tf32=False" not in body
     why = f"as passed in line {launch.line}" if known and launch is not None else "the file does not show their type"
     if rounds and "dtype" not in given:
-        dtype, why = "tf32", f"{why}; tl.dot rounds float32 to tf32"
-    output = found.get("C") or ("float32" if dtype == "tf32" else dtype)
+        dtype = _rounded(function) or "tf32"
+        by = "tl.dot" if dtype == "tf32" else "the source"
+        why = f"{why}; {by} rounds float32 to {dtype}"
+        if dtype != "tf32":
+            warnings = (f"{function.name} rounds A and B of float32 to {dtype}; here both are {dtype}",)
+    output = found.get("C") or ("float32" if rounds else dtype)
     sums = "float64" if dtype == "float64" else "int32" if dtype_named(dtype).is_integer else "float32"
     sums = "float22" if dtype.startswith("float8") else sums  # what tensor cores sum 8-bit floats in
-    return {"dtype": dtype, "output": output, "accumulator": sums}, Note(
-        "arrays", re.sub("^(.*), \\1$", r"\1", f"{dtype}, {output}"), why, "--dtype, --output", not known
-    )
+    shown = re.sub("^(.*), \\1$", r"\1", f"{dtype}, {output}")
+    note = Note("arrays", shown, why, "--dtype, --output", not known)
+    return {"dtype": dtype, "output": output, "accumulator": sums}, note, warnings
+
+
+def _rounded(function: ast.FunctionDef) -> str:
+    """Return the type of 16 bits that a function casts both operands of each ``tl.dot`` to; empty if there is none."""
+
+    def cast(node: ast.expr) -> str:
+        match node:
+            case ast.Call(ast.Attribute(_, "to"), [ast.Attribute(_, "float16" | "bfloat16" as dtype)]):
+                return dtype
+            case ast.Name(name):
+                return next(iter(casts.get(name, [])[::-1]), "")
+        return ""
+
+    casts: dict[str, list[str]] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call() as value):
+                casts.setdefault(name, []).append(cast(value))
+    calls = (each for each in ast.walk(function) if isinstance(each, ast.Call) and ast.unparse(each.func) == "tl.dot")
+    types = {cast(operand) for call in calls for operand in call.args[:2]}
+    return types.pop() if len(types) == 1 else ""
