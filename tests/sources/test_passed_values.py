@@ -9,7 +9,6 @@ from click.testing import Result
 
 from mmcore import InvalidKernel, Scalar, Workspace
 from mmcore.errors import LacksOption
-from mmcore_cuda.cuda_source.accessors import without_accessors
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles, whole
 from mmcore_sources.cuda_file.project.header_folders import header_folders
@@ -122,12 +121,6 @@ def test_stores_decide_against_names(store: str) -> None:
     )
     text = "#define AT(x, i, j) x[(i) * n + (j)]\n" + text.replace("A[", "b[").replace("B[", "c[")
     assert kernel(text, parameters={"BM": 8, "BN": 8}, block="8x8").arguments[:3] == ("C", "A", "B")
-
-
-def test_the_calls_of_macros_that_access_arrays_are_replaced_in_the_same_lines() -> None:
-    text = b"#define A(i, j) a[(i) * n + j] // by rows\nx = A(f(1, 2),\n 3) + B(4);\n"
-    assert without_accessors(text).splitlines()[1:] == [b"x = a[(f(1, 2)) * n + 3]", b" + B(4);"]
-    assert without_accessors(b"x = y;") == b"x = y;"
 
 
 @pytest.mark.parametrize(

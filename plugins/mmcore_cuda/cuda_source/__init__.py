@@ -3,7 +3,7 @@
 - ``tokens`` finds comments, strings and preprocessor directives.
 - ``conditionals`` removes the directives that the grammar cannot read. ``tree`` parses the rest with tree-sitter.
 - ``taken_branches`` removes definitions and launches that the preprocessor skips.
-- ``expanded_macros`` replaces macros that stand for parameters, or for the name of a kernel.
+- ``expanded_macros`` replaces calls of macros by the code that they stand for.
 - ``includes`` lists the headers that a file names.
 - ``program`` lists kernels, launches, macros and constants.
 - ``entities`` finds the declarations that can be removed from a source, and removes them.

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from mmcore_cuda.cuda_source.accessors import without_accessors
 from mmcore_cuda.cuda_source.api_launches import api_launch
+from mmcore_cuda.cuda_source.expanded_macros import Definition, Macros
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 
@@ -128,11 +128,13 @@ class Program:
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
     text: str  # the source without comments
+    root: Node  # its tree, in which macros are expanded
+    of_headers: tuple[Definition, ...]  # the macros of the headers that were known
     included: tuple[Function, ...] = ()  # the functions that its headers define
 
     def with_header(self, name: str, text: str) -> Program:
         """Return the program with a header's macros, constants and types; its own definitions win."""
-        header = read_program(text)
+        header = read_program(text, self.of_headers)
         placed = {each.name: replace(each, place=f"{each.place} of {name}") for each in header.macros.values()}
         return replace(
             self,
@@ -164,7 +166,7 @@ class Program:
     def with_launches(self, name: str, text: str) -> Program:
         """Return the program with the launches in another file, and the names of that file where its own lack them."""
         other = self.with_header(name, text)
-        launches = (replace(each, file=name) for each in read_program(text).launches)
+        launches = (replace(each, file=name) for each in read_program(text, self.of_headers).launches)
         return replace(other, launches=(*self.launches, *launches), declared=self.declared)
 
     def with_members(self) -> Program:
@@ -202,8 +204,8 @@ class Program:
 
 
 @functools.lru_cache(maxsize=32)
-def read_program(text: str) -> Program:
-    """Return the program in a source."""
+def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
+    """Return the program in a source, whose headers define the macros ``of_headers``."""
     functions: list[Function] = []
     branches: dict[str, list[int]] = {}  # of the first function of a name
     launches: list[HostLaunch] = []
@@ -215,7 +217,9 @@ def read_program(text: str) -> Program:
     instances: dict[str, HostLaunch] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
-    for node in walk(parse(without_accessors(text.encode()))):
+    defined = Macros(of_headers)
+    root = parse(defined.expanded(text.encode()))
+    for node in walk(root):
         declared |= set(map(text_of, _declared(node)))
         if not error_line and (node.is_missing or node.type == "ERROR"):
             error_line = node.start_point.row + 1
@@ -234,7 +238,7 @@ def read_program(text: str) -> Program:
             case "call_expression":
                 cooperative |= text_of(node.children[0]).rpartition("::")[2] == "this_grid"
             case "preproc_def" | "preproc_function_def":
-                macro = _macro(node)
+                macro = _macro(node, defined)
                 macros.setdefault(macro.name, macro)
             case "declaration" if _is_const(node) and _scope(node).type == "translation_unit":
                 constants |= dict(initializers(node))
@@ -250,7 +254,8 @@ def read_program(text: str) -> Program:
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types[match[1]] = _type(match[2])
     content = tuple(_overloads(functions)), tuple(launches), macros, constants, types, structures, generic, instances
-    return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
+    read = without_comments(text.encode()).decode()
+    return Program(*content, error_line, cooperative, frozenset(declared), read, root, of_headers)
 
 
 def _type(text: str) -> str:
@@ -418,11 +423,12 @@ def _without_comments(node: Node) -> list[Node]:
     return [each for each in node.named_children if each.type != "comment"]
 
 
-def _macro(node: Node) -> Macro:
+def _macro(node: Node, defined: Macros) -> Macro:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     listed, above = node.child_by_field_name("parameters"), node.parent
     word = "" if name is None else text_of(name)
     text = b"" if value is None or value.text is None else without_comments(value.text)
+    text = defined.expanded_text(text) if listed is None else text
     condition = text_of(above).splitlines()[0] if above is not None and above.type == "preproc_ifdef" else ""
     parameters = None if listed is None else tuple(map(text_of, listed.named_children))
     return Macro(

@@ -70,6 +70,17 @@ def hides_installed(name: str) -> bool:
     return name in _CUDA_HOST
 
 
-@functools.cache
+def is_of_samples(name: str) -> bool:
+    """Return whether a header is one of CUDA's samples, which projects have their own copies of."""
+    return name in _empty_paragraphs()[-1]
+
+
 def _empty() -> frozenset[str]:
-    return frozenset((_FOLDER / "EMPTY").read_text(encoding="utf-8").split())
+    return frozenset().union(*_empty_paragraphs())
+
+
+@functools.cache
+def _empty_paragraphs() -> tuple[frozenset[str], ...]:
+    """Return the names of empty stand-ins: for C++, for C, for CUDA, and for CUDA's samples."""
+    paragraphs = (_FOLDER / "EMPTY").read_text(encoding="utf-8").split("\n\n")
+    return tuple(frozenset(each.split()) for each in paragraphs)

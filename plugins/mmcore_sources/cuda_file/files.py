@@ -25,7 +25,7 @@ from mmcore_sources.cuda_file.inference.tuned_macros import UndefinedMacros
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.project.absolute_headers import with_own_headers
 from mmcore_sources.cuda_file.project.device_functions import with_device_functions
-from mmcore_sources.cuda_file.project.header_folders import header_folders
+from mmcore_sources.cuda_file.project.header_folders import header_folders, sample_headers
 from mmcore_sources.cuda_file.project.includers import with_includer
 from mmcore_sources.cuda_file.project.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.project.other_files import files_with_products
@@ -183,9 +183,9 @@ def _with_further(inferred: Callable[[Mapping[str, Any]], Inferred], choices: It
 
 
 def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path, str]:
-    """Return the texts of the headers that a file includes, directly or not, except CUDA's own."""
+    """Return the texts of the headers that a file includes, directly or not, except CUDA's own and the host's."""
     texts: dict[Path, str] = {}
-    for each in map(Path, dependencies(path, text, tuple(options)) or ()):
+    for each in (*map(Path, dependencies(path, text, tuple(options)) or ()), *sample_headers(path, text)):
         with contextlib.suppress(OSError):
             texts[each] = read_text(each, "replace")
     return texts

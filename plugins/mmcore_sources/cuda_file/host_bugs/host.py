@@ -56,7 +56,7 @@ class HostCode:
 
     @cached_property
     def root(self) -> Node:
-        return parse(self.text.encode())
+        return read_program(self.text).root
 
     def contains(self, node: Node) -> bool:
         """Return whether a node is a part of the source, and not of a macro's text, which is parsed by itself."""

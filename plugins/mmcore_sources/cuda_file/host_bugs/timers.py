@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
@@ -61,8 +60,6 @@ def _sort(host: HostCode, call: Call, above: set[str]) -> str:
         return "clock"
     if _WAITS.fullmatch(call.name):
         return "wait"
-    if (macro := read_program(host.text).macros.get(call.name)) is not None:
-        return "wait" if re.search("Synchronize", macro.text) else ""
     if _HARMLESS.fullmatch(call.name) or call.name in above:
         return ""
     bodies = [each for each in host.functions if _name(each) == call.name]

@@ -185,9 +185,10 @@ class Body:
                     yield [*moved, *self.terms(indices[0])]
             elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
-            elif node.type == "call_expression":
+            elif node.type in ("call_expression", "gnu_asm_input_operand"):
                 whole = _WMMA.match(text_of(node)) is not None
-                places = (each for each in node.children[1].named_children if names & {*identifiers(each)})
+                passed = node.children[1].named_children if node.type == "call_expression" else node.named_children
+                places = (each for each in passed if names & {*identifiers(each)})
                 places = (each for each in places if whole or _is_address(each, names))
                 yield from ([term for term in self.terms(each) if not names & set(term)] for each in places)
 
@@ -239,9 +240,13 @@ class Body:
 
 def _is_address(node: Node, names: set[str]) -> bool:
     """Return whether an expression adds to a pointer, as in ``load(A + row * k)``."""
-    while node.type == "binary_expression" and text_of(node.children[1]) == "+":
-        if text_of(node := node.children[0]) in names:
+    while node.type == "parenthesized_expression" or (
+        node.type == "binary_expression" and text_of(node.children[1]) == "+"
+    ):
+        inner = node.named_children[0]
+        if node.type == "binary_expression" and text_of(inner) in names:
             return True
+        node = inner
     return False
 
 

@@ -242,15 +242,6 @@ class Reader:
     def _call(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         name, _, template = text_of(node.children[0]).removeprefix("std::").partition("<")
         arguments = [each for each in node.children[1].named_children if each.type != "comment"]
-        macro = self.source.macros.get(name)
-        if macro is not None and macro.parameters is not None and len(macro.parameters) == len(arguments):
-            replaced = dict(zip(macro.parameters, map(text_of, arguments), strict=True))
-            text = re.sub(
-                r"\b[A-Za-z_]\w*\b",
-                lambda word: f"({replaced[word[0]]})" if word[0] in replaced else word[0],
-                macro.text,
-            )
-            return self._typed(parse_expression(text), depth + 1)
         typed = [self._typed(each, depth + 1) for each in arguments]
         if (name in ("static_cast", *_FLOATS) or _INTEGER.fullmatch(name)) and len(typed) == 1:
             cast = template.rstrip("> ") or name

@@ -10,7 +10,7 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.entities import without_overloads
-from mmcore_cuda.cuda_source.expanded_macros import with_expanded_macros
+from mmcore_cuda.cuda_source.expanded_macros import definitions
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import without_skipped_code
@@ -104,10 +104,11 @@ def read_kernel(
     """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     text, headers = without_skipped_code(text, headers, {**parameters, **defines})
-    source = functools.reduce(lambda program, header: program.with_header(*header), headers, read_program(text))
+    of_headers = tuple(each for _, header in headers for each in definitions(header.encode()))
+    source = read_program(text, of_headers)
+    source = functools.reduce(lambda program, header: program.with_header(*header), headers, source)
     source = functools.reduce(lambda program, other: program.with_launches(*other), launching, source)
     entry = str(given.get("entry", ""))
-    source = with_expanded_macros(source)
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     declared, launch, notes = chosen_function(file, source, entry)
     function, maps, given = with_maps(source, declared, launch, given)

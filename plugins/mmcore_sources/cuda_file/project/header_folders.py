@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from mmcore_cuda.cuda_source.includes import Include, candidates, includes, sear
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies
-from mmcore_cuda.nvrtc.stand_ins import FAMILIES, stand_in
+from mmcore_cuda.nvrtc.stand_ins import FAMILIES, is_of_samples, stand_in
 
 _MOST_ROUNDS = 8
 
@@ -46,3 +47,10 @@ def lacking(path: Path, text: str, options: Sequence[str]) -> Iterator[Include]:
             places = own or [os.path.join(each, include.name) for each in searched]
             if not known and not any(map(os.path.isfile, places)):
                 yield include
+
+
+def sample_headers(path: Path, text: str) -> Iterator[Path]:
+    """Yield a project's copies of headers of CUDA's samples, which a source includes and NVRTC does not read."""
+    for name in (each.name for each in includes(text.encode()).names if is_of_samples(each.name)):
+        places = (folder / name for folder in folders_of_headers(path))
+        yield from itertools.islice((each for each in places if each.is_file()), 1)
