@@ -31,6 +31,7 @@ __global__ void mul(float *B, float *C, float *A, int N) {
     ("code", "replaced"),
     [
         ("#define A(i, j) a[i * n + j] // row\nx = A(f(1, 2),\n 3) + B(4);\n", "x = a[f(1, 2) * n + 3]\n + B(4);\n"),
+        ("#define A(x, y) a[x + y]\nx = A(\n i, // row\n j)\n;\n", "x = a[i + j]\n\n\n;\n"),
         ("#define SWAP(x, y) t = y; y = x;\nSWAP(u,\n v) w;\n", "t = v; v = u;\n w;\n"),
         ("#define CASE(x, y) { y }\nCASE(u,\n{\n v;\n}\n) w;\n", "\n{ \n{\n v;\n}\n } w;\n"),
         ("#define A(x, \\\n          y) x + y\nA(1, 2);\n", "1 + 2;\n"),

@@ -12,6 +12,7 @@ from mmcore_cuda.cuda_source.api_launches import api_launch
 from mmcore_cuda.cuda_source.expanded_macros import Definition, Macros
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_cuda.cuda_source.wrapped_bodies import wrapped_body
 
 _TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _TYPEDEF, _ALIAS = re.compile(rf"typedef {_TYPE} ?\b(\w+);"), re.compile(rf"using (\w+) = {_TYPE};")
@@ -323,7 +324,7 @@ def _function(node: Node) -> Function | None:
         "::".join(reversed(names)),
         tuple(map(_parameter, _without_comments(template))) if template is not None else (),
         tuple(_parameter(each) for each in parameters.named_children if each.type.endswith("parameter_declaration")),
-        body,
+        wrapped_body(body),
         text_of(bounds[0]) if bounds else "",
         named.start_point.row + 1,
     )

@@ -27,7 +27,7 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles, edge_of_flat_tiles
 
 _MOST_THREADS = 1024
-_INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
+_INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)(?:,[^<>()]*)?> ?\(")
 _LAUNCHED = "as launched in "
 _ROWS = {"k": "m", "n": "k"}  # the rows of A and B by their columns
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
