@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -142,20 +143,11 @@ class Reader:
 
     def _is_read(self, name: str) -> bool:
         """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
-        for node in walk(self.scope) if self.scope is not None else ():
-            above = node.parent
-            if above is not None and (not self.line or node.start_point.row < self.line):
-                passed_on = above.type == "argument_list" and text_of(node) == f"&{name}"
-                streamed = above.type == "binary_expression" and text_of(above.children[1]) == ">>"
-                if passed_on or (streamed and node == above.children[2] and text_of(node) == name):
-                    return True
-        return False
+        reads = _reads(self.scope) if self.scope is not None else ()
+        return any(read == name and (not self.line or row < self.line) for row, read in reads)
 
     def _assignments(self) -> list[Node]:
-        nodes = walk(self.scope) if self.scope is not None else ()
-        assignments = [
-            each for each in nodes if each.type == "assignment_expression" and text_of(each.children[1]) == "="
-        ]
+        assignments = _assignments(self.scope) if self.scope is not None else ()
         return [each for each in assignments if not self.line or each.start_point.row < self.line]
 
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
@@ -278,9 +270,8 @@ class Reader:
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
-        for node in reversed(list(walk(self.scope)) if self.scope is not None else []):
-            before = not self.line or node.start_point.row < self.line
-            if before and node.type == "declaration" and name in (values := dict(initializers(node))):
+        for node, values in reversed(_initialised(self.scope) if self.scope is not None else ()):
+            if name in values and (not self.line or node.start_point.row < self.line):
                 return self._as_set(name, node, values[name], depth)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
@@ -300,6 +291,32 @@ class Reader:
         number, real = replace(self, line=line)._typed(value, depth + 1)
         written = node.child_by_field_name("type")
         return number, real or (written is not None and text_of(written) in _FLOATS)
+
+
+@functools.lru_cache(maxsize=32)
+def _reads(scope: Node) -> tuple[tuple[int, str], ...]:
+    """Return the variables of a function that a call gets the address of, or that a stream sets, with their rows."""
+    found = list[tuple[int, str]]()
+    for node in walk(scope):
+        if node.type == "argument_list":
+            found += [(each.start_point.row, text_of(each)[1:]) for each in node.children if text_of(each)[:1] == "&"]
+        elif node.type == "binary_expression" and text_of(node.children[1]) == ">>":
+            found.append((node.children[2].start_point.row, text_of(node.children[2])))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=32)
+def _assignments(scope: Node) -> tuple[Node, ...]:
+    """Return the assignments of a function in order."""
+    return tuple(
+        each for each in walk(scope) if each.type == "assignment_expression" and text_of(each.children[1]) == "="
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _initialised(scope: Node) -> tuple[tuple[Node, dict[str, Node]], ...]:
+    """Return the declarations of a function in order, with the initial values of their variables."""
+    return tuple((each, dict(initializers(each))) for each in walk(scope) if each.type == "declaration")
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")

@@ -11,7 +11,8 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Struct, Workspace
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore_cuda.cuda_source.program import Parameter
-from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_cuda.cuda_source.tokens import without_comments
+from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
@@ -176,7 +177,7 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
 def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) -> tuple[Unusual, ...]:
     named = {*identifiers(kernel.function.body)}
     macros = (each.text for each in kernel.source.macros.values() if each.name in named)
-    code = text_of(kernel.function.body)  # with the code of its macros, which a header may define
+    code = without_comments(kernel.function.body.text or b"").decode()  # with that of macros, as of a header
     searched, meant = "\n".join([kernel.text, code, *macros]), "args" in kernel.given
     readings = unusual_readings(searched, kernel.launch, kernel.body, roles, adds=adds, columns=columns, named=meant)
     return tuple(readings)
