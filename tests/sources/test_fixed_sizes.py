@@ -99,3 +99,12 @@ def test_sizes_may_be_smaller_than_a_tile() -> None:
         small = small[:begin] + f"#define {name} {size}" + small[small.index("\n", begin) :]
     found = kernel(small)
     assert (sizes_of(small)[0], found.column_major) == ((5, 7, 9), "")
+
+
+def test_a_size_that_is_an_extent_of_the_block_is_kept() -> None:
+    a_row = EDGES.replace("blockIdx.x * EDGE + ", "").replace("dim3", "int").replace("block(EDGE, EDGE)", "block = N")
+    a_row = a_row.replace("blockIdx.y * EDGE + threadIdx.y", "blockIdx.x")
+    a_row = a_row.replace("grid((N + EDGE - 1) / EDGE, (M + EDGE - 1) / EDGE)", "grid = M")
+    a_row = a_row.replace("(PART * 32 + 9)", "512")
+    assert sizes_of(a_row) == [(3077, 512, 3074)] * 3
+    assert sizes_of(a_row.replace("block = N", "block = 512"))[0] == (517, 512, 514)

@@ -86,3 +86,14 @@ def test_a_grid_that_multiplies_quotients_asks_for_a_size_that_is_enough(folder:
     (folder / "my.cu").write_text(f"__global__ void f({parameters}) {{ {place} {sums} }}\n{host}\n")
     output = command(*shlex.split("run my.cu --device emulator --size 16")).output
     assert "--size 64x32x" in output.splitlines()[-1]
+
+
+def test_a_structure_of_constants_may_be_the_template_argument() -> None:
+    text = GUARDED.replace("16 +", "T::HIGH +", 1).replace("16 +", "T::WIDE +").replace("PARAMETERS", "typename T")
+    text = f"struct Tile {{ static constexpr int WIDE = 32, HIGH = 4; }};\n{text}".replace(
+        "*z)", "*z, int M, int N, int K)"
+    )
+    launch = "product<Tile><<<dim3((n + Tile::WIDE - 1) / Tile::WIDE, (m + 3) / 4), dim3(Tile::WIDE, Tile::HIGH)>>>"
+    found = kernel(f"{text}void run(int m, int n, int k) {{ {launch}(x, y, z, m, n, k); }}")
+    assert (found.entry, grid(found)) == ("product<Tile>", "ceil(n / 32), ceil(m / 4)")
+    assert found.usual_configs[0].block == (32, 4, 1)

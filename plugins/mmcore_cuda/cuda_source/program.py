@@ -243,8 +243,10 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
                 macros.setdefault(macro.name, macro)
             case "declaration" if _is_const(node) and _scope(node).type == "translation_unit":
                 constants |= dict(initializers(node))
-            case "field_declaration" if _is_const(node) and (value := node.child_by_field_name("default_value")):
-                constants.setdefault(text_of(node.children_by_field_name("declarator")[0]), value)
+            case "field_declaration" if _is_const(node):
+                values = node.children_by_field_name("default_value")
+                for name, known in zip(node.children_by_field_name("declarator"), values, strict=False):
+                    constants.setdefault(text_of(name), known)
             case "enumerator" if (value := node.child_by_field_name("value")) is not None:
                 constants.setdefault(text_of(node.children[0]), value)
             case "struct_specifier" | "class_specifier" if members := _members(node):

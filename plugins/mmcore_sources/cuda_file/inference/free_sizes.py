@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Set
 
@@ -23,9 +24,11 @@ def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str
     """Return the kernel's source with macros for its sizes, and their definitions.
 
     ``roles`` are the roles of the constants that are sizes. None unless one line defines each of them, by a number or
-    by constants that the kernel uses in no other way than as the edges of tiles.
+    by constants that the kernel uses in no other way than as the edges of tiles; nor if they are extents of the block.
     """
     text, defines, parts = kernel.text, {}, set[str]()
+    if _of_block(kernel) & roles.keys():
+        return None
     for name, role in roles.items():
         definitions = list(re.finditer(_DEFINED.format(re.escape(name)), text, re.MULTILINE))
         if len(definitions) != 1:
@@ -74,11 +77,14 @@ def _behind(kernel: SourceKernel, names: Iterable[str], without: Set[str]) -> se
 def edges_of_tiles(kernel: SourceKernel) -> set[str]:
     """Return the constants that are extents of the block or of the kernel's shared arrays."""
     edges = {name for _, sizes in shared_arrays(kernel.body) for each in sizes for name in identifiers(each)}
-    launch = kernel.launch
+    return _behind(kernel, edges | _of_block(kernel), set())
+
+
+def _of_block(kernel: SourceKernel) -> set[str]:
+    """Return the constants in the extents of the block that the file launches."""
+    launch, names = kernel.launch, set[str]()
     if launch is not None and len(launch.geometry) > 1:
         reader = Reader.of(kernel.source, launch, {name: ast.Name(name) for name in kernel.constants})
-        try:
-            edges |= {name for each in reader.extents(launch.geometry[1]) for name in names_in(each)}
-        except Unreadable:
-            return edges
-    return _behind(kernel, edges, set())
+        with contextlib.suppress(Unreadable):
+            names = {name for each in reader.extents(launch.geometry[1]) for name in names_in(each)}
+    return names

@@ -63,6 +63,9 @@ def open_parameters(
         how = "launched" if launch else "instantiated"
         where = f"as {how} in {shown.place}" if shown and position < len(launched) else "the template's default"
         if each.type in ("typename", "class"):
+            if text in source.declared - source.types.keys() and text not in ELEMENTS:
+                arguments.append(text)  # a structure, of constants
+                continue
             deduced = deduced_type(each.name, function, launch) if launch else []
             types[each.name] = _type(text, source, launch) or next(
                 (word for word in deduced if source.types.get(word, word) in ELEMENTS), _NAMES.get(element, "float")
