@@ -65,10 +65,10 @@ def quotients(program: PythonProgram, launch: PythonLaunch) -> list[Quotient]:
                     yield from found(each, scope, line, depth + 1)
             case ast.Lambda(_, body):
                 yield from found(body, scope, line, depth + 1)
-            case ast.BinOp(size, ast.FloorDiv(), step) if not _is_sum(size):
-                yield Quotient(node, size, step, scope)
+            case ast.BinOp(size, ast.FloorDiv(), step):
+                yield from [] if is_sum(size, scope, line) else [Quotient(node, size, step, scope)]
             case ast.Call(_, [ast.BinOp(size, ast.Div(), step)]) if ast.unparse(node.func).endswith(_DOWN):
-                yield Quotient(node, size, step, scope)
+                yield from [] if is_sum(size, scope, line) else [Quotient(node, size, step, scope)]
             case ast.Call(_, arguments):
                 for each in arguments:
                     yield from found(each, scope, line, depth + 1)
@@ -76,13 +76,14 @@ def quotients(program: PythonProgram, launch: PythonLaunch) -> list[Quotient]:
                 yield from found(left, scope, line, depth + 1)
                 yield from found(right, scope, line, depth + 1)
 
+    def is_sum(node: ast.expr, scope: Scope, line: int) -> bool:
+        """Return whether a dividend may be a sum that rounds up, or a negative number that does."""
+        if isinstance(node, ast.Name) and (assigned := program.value_of(node.id, scope, line)) is not None:
+            node = assigned.value
+        added = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+        return added or isinstance(node, ast.UnaryOp)
+
     return [] if launch.grid is None else list(found(launch.grid, launch.scope, launch.line, 0))
-
-
-def _is_sum(node: ast.expr) -> bool:
-    """Return whether a dividend may be a sum that rounds up, or a negative number that does."""
-    added = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
-    return added or isinstance(node, ast.UnaryOp)
 
 
 class _SizeReader(ValueReader):

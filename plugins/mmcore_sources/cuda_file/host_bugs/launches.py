@@ -73,7 +73,7 @@ def _remainder(host: HostCode, node: Node, scope: Node) -> tuple[str, str] | Non
     if quotient is not None and not (isinstance(quotient, ast.BinOp) and isinstance(quotient.op, ast.FloorDiv)):
         return None
     size, step = (host.value(each, scope) for each in (node.children[0], node.children[2]))
-    if size and step and size > step > 1:
+    if size and step and size > step > 1 and not _is_padded(host, node, scope, size, step):
         parts = _is_quotient(node.children[0])  # of which not each is an element of C
         left = f"with a remainder of {size % step}" if parts else f"and the last {size % step} are left out"
         shown = f"{size} / {step}"
@@ -83,6 +83,13 @@ def _remainder(host: HostCode, node: Node, scope: Node) -> tuple[str, str] | Non
     if rounds and all(_is_whole(host, each, scope) for each in (node.children[0], node.children[2])):
         return f"{text_of(above or node)}, where C rounds {text_of(node)} down before it calls ceil", ""
     return None
+
+
+def _is_padded(host: HostCode, quotient: Node, scope: Node, size: int, step: int) -> bool:
+    """Return whether a dividend's name stands for a sum that rounds up, such as ``padded = n + 15``."""
+    sums = (each for each in host.resolved(quotient.children[0], scope) if _is_sum(each))
+    terms = (host.value(term, scope) for each in sums for term in walk(each))
+    return any(term is not None and 0 < size - term < step for term in terms)
 
 
 def _is_sum(node: Node) -> bool:
