@@ -17,9 +17,8 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.cutedsl.jit_build import JitBuild
 from mmcore_sources.python_file.arrays import Array, ArrayReader
-from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 from mmcore_sources.python_file.values import ValueReader
 from mmcore_sources.triton.grids import GridWriter
 
@@ -40,7 +39,7 @@ class JitLaunch:
 
 def kernels_of_cute(program: PythonProgram) -> Iterable[FoundKernel]:
     """Return the kernels that CuTe DSL compiles."""
-    functions = {each.name: each for each in program.functions if _is_decorated(program, each, "cute.kernel")}
+    functions = {each.name: each for each in program.functions if program.is_decorated(each, "cutlass.cute.kernel")}
     launches = dict(reversed(list(_launches(program, functions))))
     return [
         FoundKernel(
@@ -67,13 +66,8 @@ def kernels_of_cutile(program: PythonProgram) -> Iterable[FoundKernel]:
     return [
         FoundKernel(each.name, "cuTile", each.lineno, functools.partial(refused, each.name), launched=True)
         for each in program.functions
-        if _is_decorated(program, each, "tile.kernel")
+        if program.is_decorated(each, "cuda.tile.kernel")
     ]
-
-
-def _is_decorated(program: PythonProgram, function: ast.FunctionDef, name: str) -> bool:
-    names = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
-    return any(program.full_name(each) in (f"cutlass.{name}", f"cuda.{name}") for each in names)
 
 
 def _tensors(function: ast.FunctionDef) -> list[str]:
@@ -88,8 +82,8 @@ def _launches(program: PythonProgram, kernels: Mapping[str, ast.FunctionDef]) ->
         match call.func:
             case ast.Attribute(ast.Call(ast.Name(name)) as kernel, "launch") if name in kernels and scope.functions:
                 function = scope.functions[-1]
-                if isinstance(function, ast.FunctionDef) and _is_decorated(program, function, "cute.jit"):
-                    words = {each.arg: each.value for each in call.keywords if each.arg}
+                if isinstance(function, ast.FunctionDef) and program.is_decorated(function, "cutlass.cute.jit"):
+                    words = keywords_of(call)
                     yield name, JitLaunch(function, kernel, call.lineno, scope, words.get("grid"), words.get("block"))
 
 
@@ -115,16 +109,14 @@ def _declared(
     known = next((arrays[role].dtype for role in MATRICES if role in arrays and arrays[role].dtype), "")
     dtype = str(given.get("dtype", known or "float32"))
     output = arrays["C"].dtype if "C" in arrays and arrays["C"].dtype else dtype
-    path, cell = program.placed(host.lineno), program.cell(host.lineno)
-    loaded = FunctionInFile(path, program.text, host.name, program.lines_before(host.lineno))
+    source = program.source_of(host.lineno)
     overrides = {name: given[name] for name in ("output", "accumulator", "alpha", "beta") if name in given}
     attributes = {
-        "title": f"{function.name} of {path.name}",
-        "source": path,
-        "text": "" if cell is None else cell.text,
+        "title": f"{function.name} of {source['source'].name}",
+        **source,
         "arguments": tuple(order),
         "configs": [{"block": block}],
-        "build": JitBuild(loaded, _parameters(program, host, roles, call), function.name),
+        "build": JitBuild(program.extracted(host), _parameters(program, host, roles, call), function.name),
         "launch": LaunchText(grid),
         "dtype": dtype,
         "output": output,

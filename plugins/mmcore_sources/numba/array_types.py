@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from mmcore_sources.python_file.arrays import Array, ArrayReader
 from mmcore_sources.python_file.host_text import PythonLaunch
-from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
 
 C_TYPES = {
     "float16": "__half",
@@ -44,7 +44,7 @@ def kernel_decorator(program: PythonProgram, function: ast.FunctionDef) -> ast.e
     """Return the decorator that makes a function a kernel; None for other functions, device functions among them."""
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        keywords = {each.arg: each.value for each in decorator.keywords} if isinstance(decorator, ast.Call) else {}
+        keywords = keywords_of(decorator) if isinstance(decorator, ast.Call) else {}
         if program.full_name(called) in ("numba.cuda.jit", "cuda.jit"):
             device = keywords.get("device")
             return None if isinstance(device, ast.Constant) and device.value else decorator

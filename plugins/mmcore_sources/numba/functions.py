@@ -23,7 +23,6 @@ from mmcore_sources.cuda_file.inference.size_names import SIDES, usual_role
 from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
-from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
@@ -176,11 +175,9 @@ def _with_build(
     names = [each.arg for each in function.args.args]
     parameters = tuple(_argument(roles[name], _passed(program, found, names, name)) for name in names)
     of_matrices = {roles[name]: count for name, count in axes.items()}
-    path, cell = program.placed(function.lineno), program.cell(function.lineno)
     decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
     fastmath = "fastmath=True" in decorator
-    before = program.lines_before(function.lineno)
-    kernel = FunctionInFile(path, program.text, function.name, before, _outer_values(program, function))
+    kernel = replace(program.extracted(function), values=_outer_values(program, function))
     build = NumbaBuild(kernel, parameters, of_matrices, arrays.contiguous, fastmath)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
@@ -194,8 +191,7 @@ def _with_build(
         "arguments": parameters,
         "launch": launch,
         "build": build,
-        "source": path,
-        "text": "" if cell is None else cell.text,
+        **program.source_of(function.lineno),
         "constraints": (*attributes["constraints"], *[Square()] * square),
     }
     shown = ", ".join(roles[name] if roles[name] == name else f"{name}={roles[name]}" for name in names)

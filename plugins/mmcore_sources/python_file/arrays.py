@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 
 _TYPES = {
     **{name: name for name in ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64")},
@@ -103,7 +103,7 @@ class ArrayReader:
     def _called(self, call: ast.Call, scope: Scope, line: int, depth: int) -> Array:
         name = self.program.full_name(call.func)
         word = name.rpartition(".")[2]
-        keywords = {each.arg: each.value for each in call.keywords if each.arg}
+        keywords = keywords_of(call)
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         given = self._dtype(keywords["dtype"], name) if "dtype" in keywords else ""
 
@@ -146,7 +146,7 @@ class ArrayReader:
             dtype = given or usual
         else:
             dtype = given or self._dtype(call.args[places[word]], name)
-        keywords = {each.arg: each.value for each in call.keywords if each.arg}
+        keywords = keywords_of(call)
         shape = keywords.get("shape", keywords.get("size"))
         listed = call.args if in_torch or word in ("rand", "randn") else call.args[:1]
         listed = call.args[2:3] if word in ("uniform", "normal", "randint", "integers") else listed

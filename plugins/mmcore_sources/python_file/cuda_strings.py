@@ -22,7 +22,7 @@ from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unkno
 from mmcore_sources.python_file.launch_bugs import launch_bugs, placed
 from mmcore_sources.python_file.literals import Literal, LiteralReader
 from mmcore_sources.python_file.passed_arguments import passed_otherwise
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.string_launches import launches
 
@@ -103,7 +103,7 @@ def _candidates(
     for call, _ in program.calls:
         word = program.full_name(call.func).rpartition(".")[2]
         language = _COMPILERS.get(word, "")
-        keywords = {each.arg: each.value for each in call.keywords if each.arg}
+        keywords = keywords_of(call)
         options = keywords.get("options", keywords.get("extra_cuda_cflags"))
         defines = dict(_macros(options, reader)) if language else {}
         for node in (*call.args, *keywords.values()):

@@ -9,6 +9,8 @@ import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from mmcore_sources.python_file.program import keywords_of
+
 _QUOTES = re.compile(r"([A-Za-z]*)('''|\"\"\"|'|\")")
 _PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
@@ -153,7 +155,7 @@ class LiteralReader:
         if isinstance(node, ast.Name) and node.id in self.strings:
             node = self.strings[node.id]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-            return {each.arg: each.value for each in node.keywords if each.arg}
+            return keywords_of(node)
         pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
         return {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
 

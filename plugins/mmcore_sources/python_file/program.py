@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mmcore.cli.earlier_cells import CELL_LINE
+from mmcore_sources.python_file.extraction import FunctionInFile
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -106,6 +108,21 @@ class PythonProgram:
         """Return the cell of a line; None in a file."""
         return next((each for each in reversed(self.cells) if each.first_line <= line), None)
 
+    def source_of(self, line: int) -> dict[str, Any]:
+        """Return the source of a kernel in a line, and its text in a notebook, as attributes of a declaration."""
+        cell = self.cell(line)
+        return {"source": self.placed(line), "text": "" if cell is None else cell.text}
+
+    def extracted(self, function: ast.FunctionDef) -> FunctionInFile:
+        """Return a function that can be loaded."""
+        line = function.lineno
+        return FunctionInFile(self.placed(line), self.text, function.name, self.lines_before(line))
+
+    def is_decorated(self, function: ast.FunctionDef, *names: str) -> bool:
+        """Return whether a function has a decorator of one of these full names, called or not."""
+        decorators = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+        return any(self.full_name(each) in names for each in decorators)
+
     def lines_before(self, line: int) -> int:
         """Return the number of lines before the cell of a line; 0 in a file."""
         cell = self.cell(line)
@@ -190,10 +207,15 @@ class PythonProgram:
             called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
             if called == function.name and name in names and caller != scope:
                 passed = dict(zip(names, call.args, strict=False))
-                passed |= {each.arg: each.value for each in call.keywords if each.arg}
+                passed |= keywords_of(call)
                 if name in passed:
                     return passed[name], caller, call.lineno
         return None
+
+
+def keywords_of(call: ast.Call) -> dict[str, ast.expr]:
+    """Return the keyword arguments of a call by name; those of ``**mapping`` are unknown."""
+    return {each.arg: each.value for each in call.keywords if each.arg}
 
 
 def _visible(assignments: Iterable[Assignment], scope: Scope, line: int) -> Iterator[Assignment]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mmcore_sources.python_file.host_text import PythonLaunch
 from mmcore_sources.python_file.literals import LiteralReader
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 
 _GETTERS = ("get_function", "get_kernel", "get_func")
 _DEEPEST = 10
@@ -21,7 +21,7 @@ def launches(program: PythonProgram, reader: LiteralReader) -> list[PythonLaunch
 
 
 def _launch(program: PythonProgram, reader: LiteralReader, call: ast.Call, scope: Scope) -> PythonLaunch | None:
-    keywords = {each.arg: each.value for each in call.keywords if each.arg}
+    keywords = keywords_of(call)
     word = program.full_name(call.func).rpartition(".")[2]
     if word == "launch" and len(call.args) >= 3:  # cuda.core: launch(stream, config, kernel, *arguments)
         return _with_config(program, reader, call, scope)
@@ -54,7 +54,7 @@ def _with_config(program: PythonProgram, reader: LiteralReader, call: ast.Call, 
         config = assigned.value
     if not name or not isinstance(config, ast.Call):
         return None
-    facts = {each.arg: each.value for each in config.keywords if each.arg}
+    facts = keywords_of(config)
     grid, block = facts.get("grid"), facts.get("block")
     return PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args[3:]), facts.get("shmem_size"))
 
@@ -79,7 +79,7 @@ def _kernel(
         returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return) and each.value]
         names = (_kernel(program, reader, each, Scope((function,)), each.lineno, depth + 1) for each in returned)
         return next(filter(None, names), "")
-    keywords = {each.arg: each.value for each in node.keywords if each.arg}
+    keywords = keywords_of(node)
     named = node.args[0] if word in _GETTERS and node.args else None
     if word in ("RawKernel", "_compile_kernel"):
         named = keywords.get("name", keywords.get("kernel_name", node.args[1] if len(node.args) > 1 else None))

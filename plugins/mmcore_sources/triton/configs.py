@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 from mmcore_sources.python_file.values import ValueReader
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -31,7 +31,7 @@ class ConfigReader:
         """Return the configs of a kernel's ``@triton.autotune``, as far as they are known."""
         for decorator in function.decorator_list:
             if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("autotune"):
-                keywords = {each.arg: each.value for each in decorator.keywords}
+                keywords = keywords_of(decorator)
                 configs = keywords.get("configs", decorator.args[0] if decorator.args else ast.Constant(None))
                 return list(itertools.islice(self._configs(configs, 0), _MOST_CONFIGS))
         return []

@@ -18,11 +18,10 @@ from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.python_file.arrays import ArrayReader
-from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import PythonLaunch
 from mmcore_sources.python_file.launch_bugs import launch_bugs
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
 from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.values import MULTIPROCESSORS, ValueReader
 from mmcore_sources.triton.build import TritonBuild, with_block
@@ -31,6 +30,7 @@ from mmcore_sources.triton.grids import GridWriter
 from mmcore_sources.triton.roles import matrices_of, roles_of
 
 _USUAL = {"num_warps": 4, "num_stages": 3}
+_DECORATORS = ("triton.jit", "triton.runtime.jit.jit")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TritonLaunch:
 
 def kernels_of_triton(program: PythonProgram) -> Iterable[FoundKernel]:
     """Return the kernels that Triton compiles."""
-    functions = {each.name: each for each in program.functions if _is_kernel(program, each)}
+    functions = {each.name: each for each in program.functions if program.is_decorated(each, *_DECORATORS)}
     launches = {launch.name: launch for launch in reversed(list(_launches(program, functions)))}
     called = {node.func.id for each in functions.values() for node in ast.walk(each)
               if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
@@ -65,17 +65,12 @@ def kernels_of_triton(program: PythonProgram) -> Iterable[FoundKernel]:
     ]
 
 
-def _is_kernel(program: PythonProgram, function: ast.FunctionDef) -> bool:
-    names = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
-    return any(program.full_name(each) in ("triton.jit", "triton.runtime.jit.jit") for each in names)
-
-
 def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> Iterator[TritonLaunch]:
     for call, scope in program.calls:
         match call.func:
             case ast.Subscript(ast.Name(name), grid) if name in functions:
                 names = [each.arg for each in functions[name].args.args]
-                keywords = {each.arg: each.value for each in call.keywords if each.arg}
+                keywords = keywords_of(call)
                 arguments = dict(zip(names, _unpacked(call.args), strict=False))
                 arguments |= {word: value for word, value in keywords.items() if word in names}
                 options = {word: value for word, value in keywords.items() if word in OPTIONS}
@@ -117,17 +112,15 @@ def _declared(
     parse_expressions(grid, "the grid")
     host = launch and PythonLaunch(launch.name, launch.line, launch.scope, launch.grid, None, ())
     types, type_note, warnings = _types(program, function, launch, roles, given)
-    path, cell = program.placed(function.lineno), program.cell(function.lineno)
-    before = program.lines_before(function.lineno)
+    source = program.source_of(function.lineno)
     arguments: tuple[Argument | int, ...] = tuple(roles[name] for name in names)
     sizes = {role for role in roles.values() if role in SIZES}
     attributes = {
-        "title": f"{function.name} of {path.name}",
-        "source": path,
-        "text": "" if cell is None else cell.text,
+        "title": f"{function.name} of {source['source'].name}",
+        **source,
         "arguments": tuple(each for each in arguments if not isinstance(each, int)),
         "configs": with_block(configs),
-        "build": TritonBuild(FunctionInFile(path, program.text, function.name, before), arguments),
+        "build": TritonBuild(program.extracted(function), arguments),
         "launch": LaunchText(grid, rounded_up=rounded_up(program, host) if host else ""),
         "constraints": (Square(),) if sizes == {"n"} else (),
         "min_compute_capability": (8, 0),
