@@ -7,9 +7,7 @@ tried is wrong there. One block shows it, so such a product is affordable where 
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 
@@ -28,7 +26,7 @@ from mmcore_emulator.isa.matrix.products import product_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import MEMORIES, Observer
+from mmcore_emulator.machine.observer import MEMORIES, BatchObserver, Observer
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _LARGEST = 4200**2  # elements of a matrix
@@ -36,20 +34,14 @@ _EXCESS = 1.5  # multiply-adds for each step that k asks for, from which they ma
 _SPREAD = 1.3  # more threads for an element of C share its multiplications
 
 
-class MultiplyAdds(Observer):
+class MultiplyAdds(BatchObserver):
     """An observer that counts the multiply-adds of launches by line; half of the operations, if these are apart."""
 
     ignores = MEMORIES
-    _batch: Batch
 
     def __init__(self) -> None:
         self.lines: Counter[int] = Counter()
         self._of_block: dict[int, tuple[Block, Counter[int]]] = {}
-
-    def begin(self, batch: Batch) -> Self:
-        observer = copy(self)
-        observer._batch = batch
-        return observer
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         if id(block) not in self._of_block:

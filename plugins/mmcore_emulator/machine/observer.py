@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +132,17 @@ class Observer:
 
         ``watcher`` is the observer that :meth:`begin` returned.
         """
+
+
+class BatchObserver(Observer):
+    """An observer that is copied for each batch of blocks; the copies share its counts."""
+
+    _batch: Batch
+
+    def begin(self, batch: Batch) -> Self:
+        observer = copy(self)
+        observer._batch = batch
+        return observer
 
 
 class Observers(Observer):

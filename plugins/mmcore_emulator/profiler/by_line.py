@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from copy import copy
-from typing import Self
 
 from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import Event, Issued
-from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import Access, BatchObserver, BulkTransfer
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.profiler import coalescing
 from mmcore_emulator.profiler.coalescing import BANKS, PERIODS, Active, Patterns, Rows, requests, sectors
@@ -22,10 +20,8 @@ OTHERS = ("copy", "bulk copy", "mbarrier", "warpgroup")
 """Kinds of instructions with accesses that are neither loads, stores nor atomics."""
 
 
-class Counting(Observer):
+class Counting(BatchObserver):
     """An observer that counts one launch."""
-
-    _batch: Batch
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._tallies: dict[Line, Counter[str]] = defaultdict(Counter)
@@ -38,11 +34,6 @@ class Counting(Observer):
         """The counters of each line, in order."""
         tallies, products = self._tallies, self._products
         return {line: Counters(**tallies[line], products=products.get(line, {})) for line in sorted(tallies)}
-
-    def begin(self, batch: Batch) -> Self:
-        observer = copy(self)
-        observer._batch = batch
-        return observer
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         extent = self._patterns.extent(self._batch, mask)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
-from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.observer import Access, Observer
+from mmcore_emulator.machine.observer import Access, BatchObserver
 
 
-class OverReads(Observer):
+class OverReads(BatchObserver):
     """An observer of the furthest read past the end of each array in device memory."""
-
-    _batch: Batch
 
     def __init__(self) -> None:
         # Bytes from the array's end to the end of that read, by label; arrays without such reads are left out.
         self.past: dict[str, int] = {}
-
-    def begin(self, batch: Batch) -> Observer:
-        observer = copy(self)
-        observer._batch = batch
-        return observer
 
     def access(self, access: Access) -> None:
         if access.space != "global" or access.kind != "load":
