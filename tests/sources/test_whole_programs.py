@@ -454,3 +454,32 @@ def test_a_race_at_the_sizes_of_the_program_fails_where_the_usual_sizes_are_othe
     shown = run("-q").stdout
     assert "shared-race at my.cu:9: at 128×128×128" in shown
     assert shown.splitlines()[-1] == "TEST FAIL"
+
+
+PERSISTENT = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    volatile __shared__ float last;
+    for (int tile = blockIdx.x; tile < m / 128 * (n / 16); tile += gridDim.x)
+        for (int r = threadIdx.x / 16; r < 128; r += 16) {
+            int row = tile / (n / 16) * 128 + r, col = tile % (n / 16) * 16 + threadIdx.x % 16;
+            float sum = 0;
+            for (int i = 0; i < k; i++)
+                sum += A[row * k + i] * B[i * n + col];
+            STORE
+            C[row * n + col] = sum;
+        }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("store", "answer"), [("", "TEST PASS at 128×32×32; wrong at"), ("last = r; sum += 0 * last;", "TEST FAIL")]
+)
+def test_a_small_product_without_a_whole_tile_is_no_fault_of_a_named_size(
+    store: str, answer: str, folder: Path
+) -> None:
+    (folder / "my.cu").write_text(PERSISTENT.replace("STORE", store))
+    result = run("-m 128 -n 32 -k 32 --block 256 --grid 2 -q")
+    assert result.stdout.splitlines()[-1].startswith(answer), result.stdout
+    assert "unwritten-output: at" in result.stdout

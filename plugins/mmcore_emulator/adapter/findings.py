@@ -27,6 +27,7 @@ _MOST_OF_SIZE = 2e9  # the work of a check at the size that the user names, wher
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
+_OF_SIZES = ("unwritten-output", "assertion")
 _BY_VALUE = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
 _OTHER_SIZES = "wrong at sizes that its program does not use"
 _PROOF = 6  # a proof takes at most as long as so many plain runs
@@ -185,7 +186,7 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: st
     command = launch_command("check", replace(cell, seed=None))
     if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
         violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)
-        if result.verified and extent == "size" and _are_outside(violations):
+        if result.verified and extent == "size" and _are_of_sizes(violations):
             found = _hazards_of_size(result, nameless)
             if found is not None:
                 tried = {**{name: getattr(cell, name) for name in SIZES}, "why": "a small product", "right": False}
@@ -194,9 +195,9 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: st
     return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
 
 
-def _are_outside(violations: Sequence[Violation]) -> bool:
-    """Return whether all are out of bounds, which depends on the sizes; a race may hide at others."""
-    return all(each.kind.startswith("out-of-bounds") for each in violations)
+def _are_of_sizes(violations: Sequence[Violation]) -> bool:
+    """Return whether all depend on the sizes: out of bounds, not written, or asserted; a race may hide at others."""
+    return all(each.kind.startswith("out-of-bounds") or each.kind in _OF_SIZES for each in violations)
 
 
 def _hazards_of_size(result: Result, nameless: Kernel | None) -> Findings | None:
