@@ -47,13 +47,15 @@ def checked(
     remember: bool = False,
     quiet: bool = False,
     most_work: float | None = None,
+    wrong: bool = False,
 ) -> Check:
     """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name.
 
     With ``remember``, code that was checked before without a violation is not run again. With ``quiet``, what the
-    kernel prints is dropped. A launch is stopped after ``most_work``.
+    kernel prints is dropped. A launch is stopped after ``most_work``. If the product is known to be ``wrong``, stores
+    and elements that it lacks are warnings.
     """
-    return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet, most_work))
+    return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet, most_work, wrong))
 
 
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:

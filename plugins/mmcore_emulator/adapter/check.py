@@ -26,10 +26,13 @@ from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.adapter.views import check_view
 from mmcore_emulator.machine import violations as machine_violations
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
+from mmcore_emulator.sanitizer.input_reads import InputReads
+from mmcore_emulator.sanitizer.lost_stores import LostStores
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 from mmcore_emulator.sanitizer.stale_reads import StaleReads
@@ -72,11 +75,13 @@ def check_json(
     remember: bool,
     quiet: bool,
     most_work: float | None,
+    wrong: bool,
     kernel: Kernel | None = None,
 ) -> dict[str, Any]:
     """Return the check of a cell, both as JSON; ``most_work`` is None without a limit."""
     most = math.inf if most_work is None else most_work
-    check = check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember, quiet=quiet, most_work=most)
+    asked = Cell.from_json(cell)
+    check = check_cell(asked, device, kernel, phases, remember=remember, quiet=quiet, most_work=most, wrong=wrong)
     return check.to_json()
 
 
@@ -89,11 +94,13 @@ def check_cell(
     remember: bool = False,
     quiet: bool = False,
     most_work: float = math.inf,
+    wrong: bool = False,
 ) -> Check:
     """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
 
     With ``remember``, the same launches of the same code are not run again after a check without a violation. With
-    ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``.
+    ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``. If the product is known to
+    be ``wrong``, and there is no violation, stores that are lost and elements that no thread reads are warnings.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
@@ -110,6 +117,7 @@ def check_cell(
         if memory and memory.known:
             return Check(Launched.of(loaded), ())
         violations = sanitized_run(loaded, quiet=quiet, most_work=most_work)
+        violations += lost_data(loaded) if wrong and not violations else []
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     check = Check(Launched.of(loaded), *hazards_and_warnings(violations))
     if memory and not check.violations:
@@ -130,8 +138,7 @@ def sanitized_run(
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
     accesses = (least_access_bytes(module.function(call)) for call in loaded.launches)
-    inputs = [each.array for name in "AB" if isinstance(each := loaded.buffers[name], EmulatedBuffer)]
-    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
+    shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, _inputs(loaded))
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
     # The marks of unwritten memory are NaN. Among integers, they are numbers like any other.
@@ -163,6 +170,24 @@ def stale_reads(loaded: LoadedKernel) -> list[Violation]:
         run.write = len
         execute(run)
     return mmcore_violations(found.values())
+
+
+def lost_data(loaded: LoadedKernel) -> list[Violation]:
+    """Return the lost stores and unread elements that may explain a wrong product of a kernel, which is run again."""
+    found: list[Violation] = []
+    reads = InputReads(_inputs(loaded))
+    for run in emulated_runs(loaded, lambda translation: LostStores(translation.layout)):
+        (stores,) = run.observers
+        assert isinstance(stores, LostStores)
+        run.write, run.observers = len, (stores, reads)
+        execute(run)
+        found += mmcore_violations(stores.found())
+    needed = "AB" if loaded.plan.problem.alpha else ""
+    return found or [each for name in needed for each in _unread(loaded, name, reads.read.get(name))]
+
+
+def _inputs(loaded: LoadedKernel) -> list[Array]:
+    return [each.array for name in "AB" if isinstance(each := loaded.buffers[name], EmulatedBuffer)]
 
 
 def _in_its_language(hint: str, kernel: Kernel) -> str:
@@ -228,3 +253,21 @@ def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
     row, column = (int(index) for index in np.argwhere(~stored)[0])
     message = f"no thread writes element ({row}, {column}) of C: the product is not complete"
     return [Violation("unwritten-output", message, "C", count=int((~stored).sum()))]
+
+
+def _unread(loaded: LoadedKernel, matrix: str, read: Flags | None) -> list[Violation]:
+    """Return a violation if launches have left elements of A or B unread; ``read`` has the bytes they read."""
+    if read is None:
+        return []
+    nbytes = loaded.plan.problem.dtype_of(matrix).itemsize
+    span = loaded.plan.problem.span(matrix)
+    elements = np.asarray(read[: span * nbytes].reshape(span, nbytes).any(axis=1))
+    missing = ~rows_of(loaded.plan, matrix, elements)
+    if not missing.any():
+        return []
+    row, column = (int(index) for index in np.argwhere(missing)[0])
+    number, size = int(missing.sum()), f"{missing.shape[0]}×{missing.shape[1]}"
+    message = f"no thread reads element ({row}, {column}) of {matrix}, nor {number - 1:,} others of its {size}"
+    if missing.all():
+        message = f"no thread reads {matrix}; the compiler leaves out loads whose values are not used"
+    return [Violation("unread-input", message, matrix, count=number)]

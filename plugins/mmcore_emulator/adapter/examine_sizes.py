@@ -22,7 +22,7 @@ from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
-from mmcore_emulator.adapter.check import sanitized_run, stale_reads
+from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, functions_of
@@ -288,6 +288,8 @@ class _Runs:
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = stale_reads(loaded) if wrong else []
+            if wrong and not (verified.violations or stale):
+                stale = lost_data(loaded)
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 

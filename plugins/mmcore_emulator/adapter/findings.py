@@ -170,7 +170,14 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: st
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell, nameless, remember=extent == "hazards", quiet=True, most_work=_MOST_INSTRUCTIONS)
+        check = checked(
+            cell,
+            nameless,
+            remember=extent == "hazards",
+            quiet=True,
+            most_work=_MOST_INSTRUCTIONS,
+            wrong=not result.verified,
+        )
     except TimeLimit as limit:
         return Findings(f"not looked for: {size} takes too long on the emulator: {limit}")
     except MmcoreError as error:

@@ -39,6 +39,8 @@ WARNINGS = (
     "early-refill",
     "unfenced-copy",
     "copy-outside",
+    "lost-store",
+    "unread-input",
 )
 """Kinds of violations that are warnings."""
 
