@@ -12,6 +12,7 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
+from mmcore_sources.cuda_file.inference.guessed_quotients import with_whole_quotients
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -84,6 +85,8 @@ def open_parameters(
         arguments.append(f"{{{each.name}}}")
         if text.isidentifier():
             linked[text] = each.name
+    values = with_whole_quotients(source, function, values, {each.what for each in notes if each.guessed})
+    notes = [each._replace(value=str(values[each.what])) if each.guessed else each for each in notes]
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
         if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
