@@ -327,6 +327,16 @@ def test_a_header_that_is_nowhere_is_left_out_if_the_kernel_compiles_without_it(
     assert "includes a header that is not found: acme/timer.h (timed.cu:1)" in emulated("run timed.cu --size 16").stderr
 
 
+def test_a_question_about_a_template_names_a_missing_header_that_it_may_need(folder: Path) -> None:
+    launch = "mul<float><<<dim3(n / 16, n / 16), dim3(16, 16), bytes()>>>(a, b, c, n);"
+    body = "{ extern __shared__ T s[]; acme::load(s); for (int i = 0; i < n; i++) c[n] += a[i] * b[i]; }"
+    kernel = f"template <class T> __global__ void mul(T *a, T *b, T *c, int n) {body}"
+    (folder / "my.cu").write_text(f"#include <acme/load.h>\n{kernel}\nint main() {{ {launch} }}\n")
+    result = emulated("run my.cu")
+    assert result.exit_code == 2
+    assert "Error: acme/load.h is not found; --option=-I… names its folder\nthe shared memory" in result.stderr
+
+
 def test_a_header_that_only_another_kernel_needs_may_be_missing(folder: Path) -> None:
     seeds = "__global__ void seeds(acme::State *states) { states[threadIdx.x].seed(7); }\n"
     (folder / "random.cu").write_text(f"#include <acme/random.h>\n{RIGHT}{seeds}")

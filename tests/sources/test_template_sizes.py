@@ -97,3 +97,8 @@ def test_a_structure_of_constants_may_be_the_template_argument() -> None:
     found = kernel(f"{text}void run(int m, int n, int k) {{ {launch}(x, y, z, m, n, k); }}")
     assert (found.entry, grid(found)) == ("product<Tile>", "ceil(n / 32), ceil(m / 4)")
     assert found.usual_configs[0].block == (32, 4, 1)
+    # The type parameter of a function that launches the kernel is no structure.
+    arguments = "Tile *x, Tile *y, Tile *z, int m, int n, int k"
+    launcher = f"template <class Tile> void run({arguments}) {{ {launch}(x, y, z, m, n, k); }}"
+    generic = text.partition("\n")[2].replace("float", "T").replace("T::HIGH", "4").replace("T::WIDE", "32")
+    assert kernel(generic + launcher.replace("Tile::WIDE", "32").replace("Tile::HIGH", "4")).entry == "product<float>"

@@ -109,6 +109,11 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
         inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
     except (DoesNotCompile, UndefinedMacros) as error:
         raise with_includer(path, text, error) from None
+    except InvalidKernel as error:
+        # The body of a template is not compiled before it is an instance: it may need the header.
+        lacks = [f"{each} is not found; --option=-I… names its folder" for each in absent]
+        error.args = ("\n".join([*lacks, str(error)]),)
+        raise
     notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
     notes += [Note("header", own, f"of the same project, for {name}", "none") for name, own in moved.items()]
     notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]

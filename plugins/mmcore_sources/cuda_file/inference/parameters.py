@@ -27,6 +27,7 @@ OF_TILE = re.compile(rf"^({_OF_BLOCK.pattern})$|tile|block|thread|warp|^[BTW][MN
 _SPECIAL = re.compile("skew|pad|offset|stage|iter|thread", re.IGNORECASE)
 _USUAL = {"skew|pad|offset": 8, "stage|iter": 2, "mma": 16, "num_?threads": 256, "k$": 8, "warp|^w[mn]": 32,
           "thread|^t[mn]": 8, "": 64}  # fmt: skip
+_STRUCTURE = r"\b(?:struct|class)\s+{0}\b\s*(?:final\b\s*)?(?::[^{{;]*)?\{{"
 _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 
 
@@ -64,7 +65,7 @@ def open_parameters(
         how = "launched" if launch else "instantiated"
         where = f"as {how} in {shown.place}" if shown and position < len(launched) else "the template's default"
         if each.type in ("typename", "class"):
-            if text in source.declared - source.types.keys() and text not in ELEMENTS:
+            if text.isidentifier() and re.search(_STRUCTURE.format(text), source.text):
                 arguments.append(text)  # a structure, of constants
                 continue
             deduced = deduced_type(each.name, function, launch) if launch else []
