@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mmcore.errors import SeveralKernels
+from mmcore.kernel.problem import three_sizes
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
 from mmcore.plugins import instance_of
@@ -17,6 +18,7 @@ from mmcore.registry import registry
 
 _FACTS = "mmcore.file_facts"  # in a context's meta: values by option's name
 _LAUNCH = ("block", "configs")  # options of the launch, from which a file's launch is inferred
+_SIZES = ("size", "m", "n", "k")
 
 
 class KernelParam(click.ParamType):  # type: ignore[type-arg]
@@ -42,6 +44,9 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
             return value
         launch = {name: ctx.params[name] for name in _LAUNCH if _is_given(ctx, name)}
         facts = {"file": value, **ctx.meta.get(_FACTS, {}), **launch}
+        size, m, n, k = (ctx.params[name] if _is_given(ctx, name) else None for name in _SIZES)
+        if not size is m is n is k is None:
+            facts["sizes"] = size or three_sizes(size, m, n, k)
         inferred = registry().files[registry().kernel(facts).name].inferred
         if not ctx.params.get("quiet"):
             say(inferred)

@@ -72,10 +72,10 @@ def problem_options(usual: int, untimed: int = 0) -> _Option:
     where = f" ({untimed} on an emulator)" if untimed else ""
     text = f"m = n = k, or MxNxK; {usual}{where}, or the next that the kernel allows, by default."
     return _with(
-        click.option("--size", type=sizes_type, metavar="N", help=text),
-        click.option("-m", type=size_type, metavar="M", help="Rows of A and C."),
-        click.option("-n", type=size_type, metavar="N", help="Columns of B and C."),
-        click.option("-k", type=size_type, metavar="K", help="Columns of A, rows of B."),
+        click.option("--size", type=sizes_type, is_eager=True, metavar="N", help=text),
+        click.option("-m", type=size_type, is_eager=True, metavar="M", help="Rows of A and C."),
+        click.option("-n", type=size_type, is_eager=True, metavar="N", help="Columns of B and C."),
+        click.option("-k", type=size_type, is_eager=True, metavar="K", help="Columns of A, rows of B."),
     )
 
 

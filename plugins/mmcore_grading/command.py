@@ -63,6 +63,8 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
         write(f"{output / 'index.html'}: {count}{kept}, {_words(read, grades, pairs)}")
     if ungraded := [each.student for each in grades if not each.is_graded]:
         say(f"not graded: {', '.join(ungraded)}; {output / 'index.html'} has the reasons")
+    if fixed := [each.student for each in grades if not each.is_run]:
+        say(f"not run at each size of the task, as their sources fix others: {', '.join(fixed)}")
     return 2 if ungraded else 0
 
 

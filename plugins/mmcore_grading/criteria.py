@@ -18,6 +18,9 @@ from mmcore_grading.task import Criterion, Task
 NOT_GRADED = "not graded: "
 """The beginning of the reason why a submission has no grade yet."""
 
+NOT_RUN = "not run at "
+"""The beginning of a message about a size for which the source, which fixes its sizes, could not be compiled."""
+
 COULD_NOT_RUN = 2
 """The exit status of a command that could not run."""
 
@@ -27,6 +30,7 @@ _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands
 _COMMANDS = re.compile(r"\n  mmcore .*")  # commands that would run; a teacher changes the task instead
+_FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
@@ -66,6 +70,12 @@ class Answer:
         if verification is not None and verification.mismatch is not None:
             lines.append(f"wrong-product: {verification.mismatch}")
         return lines
+
+    @property
+    def not_run(self) -> str:
+        """The sizes that the source fixes, where they prevented the run; empty otherwise."""
+        fixes = None if self.document else _FIXES.search(self.message)
+        return f"the source fixes {fixes[1]}" if fixes else ""
 
 
 Answers: TypeAlias = Mapping[str, Answer]
@@ -145,6 +155,8 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
             message = misread[0]
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
             message = "not counted: it is right at no shown size"
+            if all(answers.get(_run(size), _NONE).not_run for size in task.shown):
+                message = "not counted: it was run at no shown size"
         elif compiled.status == 0:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
         points = round(part * criterion.points, 2)
@@ -167,15 +179,21 @@ def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answer
 
 def _hidden(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     part, wrong = _right_at(task.hidden, answers)
-    return part, "it is not right at a size that is not shown" if wrong else "", "\n".join(wrong)
+    not_run = [each.not_run for size in task.hidden if (each := answers.get(_run(size), _NONE)).not_run]
+    reason = "it is not right at a size that is not shown" if len(wrong) > len(not_run) else ""
+    reason = reason or "".join(f"{NOT_RUN}a size that is not shown: {each}" for each in not_run[:1])
+    return part, reason, "\n".join(wrong)
 
 
 def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence[str]]:
     """Return the part of some sizes at which the product is right, and the first fault at each other one."""
     wrong = []
     for size in sizes:
-        faults = answers.get(_run(size), _NONE).faults
-        wrong += [f"at {size_text(size._asdict())}: {fault}" for fault in faults[:1]]
+        answer, shown = answers.get(_run(size), _NONE), size_text(size._asdict())
+        if answer.not_run:
+            wrong.append(f"{NOT_RUN}{shown}: {answer.not_run}")
+        else:
+            wrong += [f"at {shown}: {fault}" for fault in answer.faults[:1]]
     return 1 - len(wrong) / len(sizes), wrong
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import say
-from mmcore_grading.criteria import NOT_GRADED, Answers, Outcome, outcomes
+from mmcore_grading.criteria import NOT_GRADED, NOT_RUN, Answers, Outcome, outcomes
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
@@ -46,6 +46,11 @@ class Grade:
     def is_graded(self) -> bool:
         """True if the submission was graded; else the outcomes have the reason."""
         return not any(outcome.message.startswith(NOT_GRADED) for outcome in self.outcomes)
+
+    @property
+    def is_run(self) -> bool:
+        """True unless the source fixes its sizes, and could not be compiled for one of the task's."""
+        return not any(line.startswith(NOT_RUN) for each in self.outcomes for line in each.message.splitlines())
 
     @property
     def first_failure(self) -> str:

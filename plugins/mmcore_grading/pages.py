@@ -77,6 +77,7 @@ def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) 
         [
             ("submissions", f"{len(grades)}; {full} with all {_points(task.points)} points"),
             ("not graded", ", ".join(grade.student for grade in grades if not grade.is_graded)),
+            ("not run at each size", ", ".join(grade.student for grade in grades if not grade.is_run)),
             ("shown sizes", shown),
             ("hidden sizes", hidden),
             ("device", task.device),

@@ -334,6 +334,21 @@ def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, messag
     assert (found.points, found.message) == (0, message)
 
 
+def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
+    criteria = Criterion("shown-sizes", 2), Criterion("hidden-sizes", 2), Criterion("no-hazards", 1)
+    task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(9, 9, 9),))
+    refusal = "Error: file.a: 8×8×8 is not what the source fixes, m×n×k = 24×24×24; --size 24x24x24 asks for that"
+    refused, right = Answer(2, None, refusal), Answer(0, {"verified": True})
+    answers = {"compile": right, "run": right, "run 8x8x8": refused, "run 9x9x9": refused}
+    grade = Grade("ada", "a.cu", tuple(outcomes(task, answers, {})))
+    assert [each.message for each in grade.outcomes] == [
+        "not run at 8×8×8: the source fixes 24×24×24",
+        "not run at a size that is not shown: the source fixes 24×24×24",
+        "not counted: it was run at no shown size",
+    ]
+    assert "<dt>not run at each size</dt><dd>ada</dd>" in class_page(task, [grade], None)
+
+
 def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
     table = csv_table(task, [Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))])

@@ -38,11 +38,11 @@ def sizes_of(text: str) -> list[tuple[int, int, int]]:
     return [(each.m, each.n, each.k) for each in problems]
 
 
-def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str]:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(registry(), "files", {})
     Path("edges.cu").write_text(text)
-    result = command("run", "edges.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    result = command("run", "edges.cu", "--device", "emulator", "--seed", "1", "--quiet", *words)
     return result.exit_code, result.output
 
 
@@ -59,7 +59,7 @@ def test_the_verdict_has_the_option_for_the_sizes_of_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status, said = run(EDGES, tmp_path, monkeypatch)
-    last = "not tried at other sizes: the source fixes 3077×3081×3074, see --size 3077x3081x3074"
+    last = "not tried at other sizes: the source fixes 3077×3081×3074, which --size 3077x3081x3074 tries"
     assert (status, said.rstrip().endswith(last)) == (0, True)
 
 
@@ -67,7 +67,7 @@ def test_a_grid_that_drops_the_remainder_is_wrong_at_the_smaller_sizes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status, said = run(EDGES.replace("(N + EDGE - 1) / EDGE", "N / EDGE"), tmp_path, monkeypatch)
-    smaller = "wrong at 133×137×130: the source fixes 3077×3081×3074, see --size 3077x3081x3074\nTEST FAIL"
+    smaller = "wrong at 133×137×130: the source fixes 3077×3081×3074, which --size 3077x3081x3074 tries\nTEST FAIL"
     assert (status, smaller in said) == (1, True)
 
 
@@ -108,3 +108,20 @@ def test_a_size_that_is_an_extent_of_the_block_is_kept() -> None:
     a_row = a_row.replace("(PART * 32 + 9)", "512")
     assert sizes_of(a_row) == [(3077, 512, 3074)] * 3
     assert sizes_of(a_row.replace("block = N", "block = 512"))[0] == (517, 512, 514)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "status"),
+    [
+        (EDGES, "65x66x64", 0),
+        (EDGES, "65x65x65", 2),  # in another order than the source's
+        (EDGES.replace("row >= M || column >= N", "row >= M || column >= N - 1"), "65x66x64", 1),
+        (EDGES.replace("i < K", "i < 3074"), "65x66x64", 2),
+    ],
+)
+def test_a_source_is_compiled_for_the_size_that_the_user_names(
+    text: str, size: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(text, tmp_path, monkeypatch, f"--size={size}")[0] == status
+    m, n, k = size.split("x")
+    assert run(text, tmp_path, monkeypatch, f"-m{m}", f"-n{n}", f"-k{k}")[0] == status

@@ -15,10 +15,12 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel, LacksOption, NoKernel, SeveralKernels
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import Sizes
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
+from mmcore_sources.cuda_file.inference.fixed_sizes import compiled_for
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.inference.tuned_macros import UndefinedMacros
@@ -60,6 +62,8 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
         )
         raise
     kernel = Kernel(**{"source": path, **inferred.attributes, "name": name})
+    if sizes := reference.get("sizes"):
+        kernel = compiled_for(kernel, Sizes(*sizes))
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}

@@ -73,7 +73,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block. Raises
     InvalidKernel or InvalidConfig for a macro or parameter without a name.
     """
-    given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
+    given = {name: value for name, value in reference.items() if name not in ("file", "inferred", "sizes")}
     defines = {}
     for text in given.pop("define", ()):
         name, equals, value = text.partition("=")

@@ -7,12 +7,14 @@ import functools
 import itertools
 import math
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body, built_in
 from mmcore_sources.cuda_file.inference.expressions import (
@@ -39,13 +41,15 @@ class FixedSizes:
     """A constraint: the source is written for one m, n and k.
 
     With a ``rule``, it can also be compiled for smaller sizes: these shortened by whole tiles, which keeps their
-    remainders, or divided by a power of two. The blocks of the grid are fewer in proportion.
+    remainders, or divided by a power of two. The blocks of the grid are fewer in proportion. It is compiled for other
+    sizes that are ``asked`` for if the grid grows with them.
     """
 
     m: int
     n: int
     k: int
     rule: LaunchText | None = None
+    asked: Sizes | None = None
 
     @property
     def description(self) -> str:
@@ -59,7 +63,7 @@ class FixedSizes:
     def why_smaller(self, *sizes: int) -> str:
         """Return that the source fixes larger sizes than some, with the option for its own; empty for its own."""
         own = self.m, self.n, self.k
-        return "" if sizes == own else f"the source fixes {'×'.join(map(str, own))}, see {self.option}"
+        return "" if sizes == own else f"the source fixes {'×'.join(map(str, own))}, which {self.option} tries"
 
     def note(self, names: Iterable[str]) -> Note:
         """Return the note on sizes that constants of these names fix."""
@@ -72,6 +76,9 @@ class FixedSizes:
         sizes = problem.m, problem.n, problem.k
         if sizes == (self.m, self.n, self.k) or sizes in _smaller(self, config):
             return None
+        alike = sizes == self.asked and _ranks(sizes) == _ranks((self.m, self.n, self.k))
+        if alike and self.rule and _grows_with_sizes(self.rule, config, {"m": self.m, "n": self.n, "k": self.k}):
+            return None
         smaller = _smaller(self, config)
         m, n, k = smaller[-1] if smaller else (self.m, self.n, self.k)
         fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {m}x{n}x{k} "
@@ -82,6 +89,12 @@ class FixedSizes:
         work = problem.m * problem.n * problem.k
         several = ((self.m, self.n, self.k), *_smaller(self, config))
         return min(several, key=lambda sizes: abs(math.prod(sizes) - work))
+
+
+def compiled_for(kernel: Kernel, sizes: Sizes) -> Kernel:
+    """Return a kernel that is compiled for sizes that the user names, if its source can be; else the same one."""
+    several = (replace(each, asked=sizes) if isinstance(each, FixedSizes) else each for each in kernel.constraints)
+    return replace(kernel, constraints=tuple(several))
 
 
 @functools.lru_cache(maxsize=256)
@@ -97,6 +110,14 @@ def _smaller(fixed: FixedSizes, config: Config) -> tuple[tuple[int, int, int], .
         found |= dict.fromkeys(itertools.islice(fitting, 1))
         factor *= 2
     return tuple(found)
+
+
+def _grows_with_sizes(rule: LaunchText, config: Config, own: Mapping[str, int]) -> bool:
+    """Return whether the grid depends on the rows and columns of C, and each axis on one of them or has one block."""
+    parts = parse_expressions(rule.grid, "the grid")
+    fixed = [each for each in parts if names_in(each).isdisjoint(own)]
+    grown = {size for name, size in own.items() for each in parts if name in names_in(each)}
+    return {own["m"], own["n"]} <= grown and all(evaluate(each, config_values(config)) == 1 for each in fixed)
 
 
 def _has_as_many_blocks(
