@@ -212,14 +212,22 @@ def _types(
         dtype = _rounded(function) or "tf32"
         by = "tl.dot" if dtype == "tf32" else "the source"
         why = f"{why}; {by} rounds float32 to {dtype}"
-        if dtype != "tf32":
-            warnings = (f"{function.name} rounds A and B of float32 to {dtype}; here both are {dtype}",)
+        warnings = (f"{function.name} rounds A and B of float32 to {dtype}; here both are {dtype}",)
+        if dtype == "tf32":
+            kept = "so that C differs from a float32 product from the fourth digit on; input_precision='ieee' keeps it"
+            warnings = (f"tl.dot in line {_line_of_dot(function)} rounds A and B of float32 to tf32, {kept}",)
     output = found.get("C") or ("float32" if rounds else dtype)
     sums = "float64" if dtype == "float64" else "int32" if dtype_named(dtype).is_integer else "float32"
     sums = "float22" if dtype.startswith("float8") else sums  # what tensor cores sum 8-bit floats in
     shown = re.sub("^(.*), \\1$", r"\1", f"{dtype}, {output}")
     note = Note("arrays", shown, why, "--dtype, --output", not known)
     return {"dtype": dtype, "output": output, "accumulator": sums}, note, warnings
+
+
+def _line_of_dot(function: ast.FunctionDef) -> int:
+    """Return the line of the first ``tl.dot`` of a function."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return min(node.lineno for node in calls if ast.unparse(node.func) == "tl.dot")
 
 
 def _rounded(function: ast.FunctionDef) -> str:
