@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
+from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
@@ -57,6 +58,7 @@ def host_bugs(
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unaligned_tiles(text, arguments)
+    found += short_arrays(text, entry, inferred.attributes["configs"][0])
     found += [Bug("wrong-stride", each.line, each.fault) for each in encoded_layouts(arguments)]
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
