@@ -102,3 +102,14 @@ def test_names_of_cuda_and_misspelt_ones_are_no_macros(use: str) -> None:
 
 def test_the_edge_of_a_tile_alone_is_still_guessed() -> None:
     assert "TILE" in guesses(tuned("TILE", "TILE", "1", "1", "TILE"))
+
+
+def test_the_value_of_another_file_of_the_project_is_suggested(folder: Path) -> None:
+    (folder / "my.cu").write_text(tuned("EDGE", "EDGE", "1", "1", "EDGE").replace("EDGE", "BLOCK_EDGE"))
+    assert "the value suggested for BLOCK_EDGE is only an example" in ran()
+    for definition in ("#define BLOCK_EDGE (2 * 4)\n", "constexpr int BLOCK_EDGE = 8;\n"):
+        (folder / "other.h").write_text(definition)
+        output = ran()
+        assert "other.h has BLOCK_EDGE = 8" in output
+        assert "--config BLOCK_EDGE=8" in output
+        assert "example" not in output

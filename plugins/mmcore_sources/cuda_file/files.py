@@ -29,6 +29,7 @@ from mmcore_sources.cuda_file.project.absolute_headers import with_own_headers
 from mmcore_sources.cuda_file.project.device_functions import with_device_functions
 from mmcore_sources.cuda_file.project.header_folders import header_folders, sample_headers
 from mmcore_sources.cuda_file.project.includers import with_includer
+from mmcore_sources.cuda_file.project.macro_values import with_values_of_project
 from mmcore_sources.cuda_file.project.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.project.other_files import files_with_products
 from mmcore_sources.cuda_file.project.sources import launching_sources
@@ -111,8 +112,10 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
         source, borrowed = _with_device_functions(path, source, tuple(headers.values()))
     try:
         inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
-    except (DoesNotCompile, UndefinedMacros) as error:
+    except DoesNotCompile as error:
         raise with_includer(path, text, error) from None
+    except UndefinedMacros as error:
+        raise with_includer(path, text, with_values_of_project(path, error)) from None
     except InvalidKernel as error:
         # The body of a template is not compiled before it is an instance: it may need the header.
         lacks = [f"{each} is not found; --option=-I… names its folder" for each in absent]

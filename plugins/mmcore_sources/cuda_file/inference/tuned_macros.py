@@ -39,11 +39,24 @@ _MOST_CHOICES, _MOST_THREADS, _MOST_SHARED, _ELEMENT = 10_000, 1024, 48 << 10, 4
 
 
 class UndefinedMacros(LacksOption):
-    """A file that uses macros without defining them; ``values`` are some with which it may compile."""
+    """A file that uses macros without defining them.
 
-    def __init__(self, text: str, values: Mapping[str, int]) -> None:
-        super().__init__(text, f"--config {','.join(f'{name}={value}' for name, value in values.items())}")
-        self.values = values
+    Attributes:
+        names: the macros.
+        values: values with which the file may compile, as examples except for those of ``places``.
+        places: the files of the project that define some of the values, by macro.
+    """
+
+    def __init__(
+        self, file: str, names: Sequence[str], values: Mapping[str, int], places: Mapping[str, str] | None = None
+    ) -> None:
+        self.file, self.names, self.values, self.places = file, names, values, dict(places or {})
+        known = [f"{place} has {name} = {values[name]}" for name, place in self.places.items()]
+        invented = ", ".join(name for name in values if name not in self.places)
+        examples = [f"the value suggested for {invented} is only an example"] if invented else []
+        what = f"{file} does not define {', '.join(names)}, which a build or a tuner defines; --config gives values"
+        listed = ",".join(f"{name}={value}" for name, value in values.items())
+        super().__init__("; ".join([what, *known, *examples]), f"--config {listed}")
 
 
 def refuse_undefined(
@@ -58,9 +71,8 @@ def refuse_undefined(
     names = sorted(undefined_macros(source, body.function))
     if missing := [name for name in names if name not in values]:
         numbers = {name: int(value) for name, value in known.items() if str(value).isdecimal()}
-        listed = f"{', '.join(missing)}, which a build or a tuner defines"
         fitting = fitting_values(source, body, launch, [name for name in names if name not in known], numbers)
-        raise UndefinedMacros(f"{file} does not define {listed}; --config gives values", fitting)
+        raise UndefinedMacros(file, missing, fitting)
 
 
 def undefined_macros(source: Program, function: Function) -> list[str]:
