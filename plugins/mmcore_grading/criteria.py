@@ -25,7 +25,8 @@ COULD_NOT_RUN = 2
 """The exit status of a command that could not run."""
 
 _UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
-_WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of violations that are no hazards
+_WRONG_NUMBERS = ("wrong-product", "unrepeatable", "rounded-down-grid", "uncovered-product", _UNUSUAL_READING)
+"""Kinds of violations that are no hazards."""
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands

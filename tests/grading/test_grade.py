@@ -334,6 +334,16 @@ def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, messag
     assert (found.points, found.message) == (0, message)
 
 
+def test_a_grid_that_leaves_a_part_of_c_out_costs_any_size_alone() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2), Criterion("no-hazards", 1)))
+    fault = Violation("uncovered-product", "the grid is 2×2", array="C", source="a.cu", line=3)
+    document: dict[str, Any] = {"verified": False, "violations": [fault.to_json()], "verification": None}
+    document |= {"sizes": [], "not_tried": "", "hazards": "none"}
+    right = Answer(0, {"verified": True})
+    found = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
+    assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, "uncovered-product"), (1, "")]
+
+
 def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
     criteria = Criterion("shown-sizes", 2), Criterion("hidden-sizes", 2), Criterion("no-hazards", 1)
     task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(9, 9, 9),))

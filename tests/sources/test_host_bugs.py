@@ -85,6 +85,21 @@ def test_a_right_kernel_fails_whose_program_leaves_a_part_of_c_out(
     assert (named.exit_code, f"warning: {fault}" in named.stdout) == (0, bool(fault))
 
 
+def test_the_hint_rounds_a_grid_up_behind_a_macro_of_a_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    before = "#define WAIT() do { cudaDeviceSynchronize(); } while (0)\n"
+    calls = "WAIT();\ndim3 grid(n / 16, n / 16);\nmul<<<grid, dim3(16, 16)>>>(a, b, c, n);"
+    text = f"{before}{kernel_source('naive_square')}int main() {{ float *a, *b, *c; int n = 1000; {calls} }}"
+    (tmp_path / "my.cu").write_text(text)
+    said = command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet").stdout
+    line = text[: text.index("dim3 grid")].count("\n") + 1
+    hint = f"with (n + 16 - 1) / 16 instead of n / 16 in line {line}:\n    dim3 grid((n + 16 - 1) / 16, "
+    assert hint in said
+
+
 def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry(), "files", {})

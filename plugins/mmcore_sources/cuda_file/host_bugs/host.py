@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, parse, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
@@ -60,7 +60,7 @@ class HostCode:
 
     def contains(self, node: Node) -> bool:
         """Return whether a node is a part of the source, and not of a macro's text, which is parsed by itself."""
-        return self.text.encode()[node.start_byte : node.end_byte] == node.text
+        return root_of(node) == self.root
 
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:

@@ -40,8 +40,10 @@ def _in_source(kernel: Kernel) -> str:
         for node in walk(each):
             if node.type == "binary_expression" and host.contains(node) and _rounds_down(host, node, launch.scope):
                 changes.setdefault(node.start_byte, (node, rounded_up(node)))
-    lines = {node.start_point.row for node, _ in changes.values()}
-    return in_line(replaced(text.encode(), changes.values())) if len(lines) == 1 else ""
+    expanded, rows = host.root.text or b"", {node.start_point.row for node, _ in changes.values()}
+    if len(rows) != 1 or any(expanded.splitlines()[row] != text.encode().splitlines()[row] for row in rows):
+        return ""
+    return in_line(replaced(expanded, changes.values()))
 
 
 def _rounds_down(host: HostCode, node: Node, scope: Node) -> bool:
