@@ -121,6 +121,18 @@ def test_a_search_is_not_repeated_for_a_kernel_that_is_right_at_whole_tiles_alon
     assert "without a remainder" in of_second
 
 
+def test_whole_tiles_are_tried_before_changes_of_a_product_that_is_right_beside_faults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial, "_ALL_SECONDS", -1.0)  # the limit of a search that knows of no right size
+    monkeypatch.setattr(trial, "_FEW_SECONDS", -2.0)
+    text = VECTORS.replace("C[row * n + col] = sum;", "if (row < m && col < n) C[row * n + col] = sum;")
+    output = run(text, "-m", "24", "-n", "32", "-k", "32").stdout
+    assert "out-of-bounds-read" in output
+    assert not re.search(r"^tried 0 changes", output, re.M)
+    assert "hint: without a remainder, at 32×32×32, the product is right" in output
+
+
 def test_few_changes_are_tried_and_none_counted_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
     text = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from mmcore.cell import Cell
 from mmcore.kernel.configs import BLOCK
@@ -31,18 +32,17 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
     hint_of,
-    is_clean,
     is_right,
     measured,
     size_of,
     small_cell,
 )
-from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
+from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_whole_tiles, without_remainder
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
-from mmcore_sources.cuda_file.repairs.edits import rest_left_out
-from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs, sizes_of
+from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -51,7 +51,7 @@ _SIGNS = {
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
 _LONGEST = 512
-_WITHOUT_REMAINDER = "without a remainder"
+_Attempt: TypeAlias = Callable[[Result, FileKernel], Iterable[str]]
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
 
@@ -72,20 +72,22 @@ def hints(result: Result) -> Iterator[str]:
         yield allowed
         return
     yield from rounded_down(result, file)
+    # Whole tiles first: where they are right, a change of a word is looked for only for a short time.
+    right = result.verification is not None and result.verification.verified and not result.verified
+    tiles = [*of_whole_tiles(result, file)] if right else []
+    repaired = functools.partial(_repairs, whole=is_without_remainder(tiles))
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
-    attempts = (
-        [_repairs, _readings] if file.kernel.build is not None else [_counted_steps, _fixed_rows, _readings, _repairs]
-    )
+    of_text: list[_Attempt] = [_counted_steps, _fixed_rows, _readings, repaired]
+    attempts: list[_Attempt] = [repaired, _readings] if file.kernel.build is not None else of_text
     found = list[str]()
     for attempt in (_barriers, *attempts, _equal_blocks):
         found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break
     changed = any(each.startswith(REPAIRED) for each in found)
-    if result.verification is not None and result.verification.verified and not result.verified:
-        found += _of_whole_tiles(result, file)
+    found += tiles
     yield from found
-    if not changed and any(each.startswith(f"hint: {_WITHOUT_REMAINDER}") for each in found):
+    if not changed and is_without_remainder(found):
         yield from remainder_repairs(result, file.kernel)
     yield from _smaller(result, file.kernel)
 
@@ -163,9 +165,9 @@ def _barriers(result: Result, file: FileKernel) -> Iterator[str]:
     yield from barriers(result, file.kernel)
 
 
-def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
+def _repairs(result: Result, file: FileKernel, *, whole: bool) -> Iterator[str]:
     if not result.verified:
-        yield from repairs(result, file.kernel)
+        yield from repairs(result, file.kernel, whole=whole)
 
 
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:
@@ -190,49 +192,11 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
             if is_right(rest):
                 yield hint_of(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
             else:
-                yield from _without_remainder(tiles)
+                yield from without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file))
-
-
-def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the size of whole tiles at which a product is right that has faults with remainders.
-
-    An unusual reading that nothing in the file supports is given as an option, which says that it is meant.
-    """
-    inferred = inferred_of(file.reference)
-    options = [next(iter(each.given)) for each in inferred.unusual if not each.evidence]
-    meant = {name: inferred.attributes[name] for name in options if name != "args"}
-    result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
-    if not result.sizes:
-        tiles = whole_cell(small_cell(result.cell, file.kernel), file.kernel)
-        if tiles is not None and is_right(tiles):
-            yield from _without_remainder(tiles)
-    sized = [
-        (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
-        for each in result.sizes
-    ]
-    of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
-    if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
-        yield from _without_remainder(of_tiles[0][0])
-    elif meant.keys() - file.reference.keys():
-        yield hint_of("this says that the unusual reading is meant", result.cell)
-
-
-def _without_remainder(cell: Cell) -> Iterator[str]:
-    """Yield the hint of a size at which a product is right, unless it has hazards there."""
-    kernel = registry().kernel(cell.kernel)
-    if is_clean(measured(cell), kernel):
-        other = exchanged_cell(cell, kernel)
-        if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
-            both = f"right at {size_of(cell)} and wrong at {size_of(other)}"
-            yield hint_of(f"the product is {both}, without a remainder: it depends on which size is greater", other)
-            return
-        text, name = kernel.source_text(), kernel.entry.partition("<")[0]
-        why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
-        yield hint_of(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
 
 
 def _tried(

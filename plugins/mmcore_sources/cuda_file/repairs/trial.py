@@ -44,8 +44,11 @@ REPAIRED = "hint: the product is right at"
 """The beginning of a hint with a repair."""
 
 
-def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
-    """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible."""
+def repairs(result: Result, kernel: Kernel, *, whole: bool = False) -> Iterator[str]:
+    """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible.
+
+    ``whole`` says that a product of whole tiles is right, as one of the result's own sizes may show, too.
+    """
     if not is_changeable(kernel):
         return
     search = Search.of(result, kernel, "words")
@@ -55,7 +58,7 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    whole = any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
+    whole |= any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
     seconds = _FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else _ALL_SECONDS
     found = [*search.remembering(_first_right(cells, _changed(kernel), seconds))]
     yield from found

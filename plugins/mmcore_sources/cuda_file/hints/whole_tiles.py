@@ -1,0 +1,61 @@
+"""Hints that a product of whole tiles is right, which has faults with remainders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from mmcore.cell import Cell
+from mmcore.kernel_reference import FileKernel
+from mmcore.registry import registry
+from mmcore.result import Result
+from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.hints.tried_cells import hint_of, is_clean, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.hints.whole_cells import exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.repairs.edits import rest_left_out
+from mmcore_sources.cuda_file.repairs.trial import sizes_of
+
+_WITHOUT_REMAINDER = "without a remainder"
+
+
+def is_without_remainder(found: Iterable[str]) -> bool:
+    """Return whether a hint says that a product without a remainder is right."""
+    return any(each.startswith(f"hint: {_WITHOUT_REMAINDER}") for each in found)
+
+
+def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the size of whole tiles at which a product is right that has faults with remainders.
+
+    An unusual reading that nothing in the file supports is given as an option, which says that it is meant.
+    """
+    inferred = inferred_of(file.reference)
+    options = [next(iter(each.given)) for each in inferred.unusual if not each.evidence]
+    meant = {name: inferred.attributes[name] for name in options if name != "args"}
+    result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
+    if not result.sizes:
+        tiles = whole_cell(small_cell(result.cell, file.kernel), file.kernel)
+        if tiles is not None and is_right(tiles):
+            yield from without_remainder(tiles)
+    sized = [
+        (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
+        for each in result.sizes
+    ]
+    of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
+    if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
+        yield from without_remainder(of_tiles[0][0])
+    elif meant.keys() - file.reference.keys():
+        yield hint_of("this says that the unusual reading is meant", result.cell)
+
+
+def without_remainder(cell: Cell) -> Iterator[str]:
+    """Yield the hint of a size at which a product is right, unless it has hazards there."""
+    kernel = registry().kernel(cell.kernel)
+    if is_clean(measured(cell), kernel):
+        other = exchanged_cell(cell, kernel)
+        if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
+            both = f"right at {size_of(cell)} and wrong at {size_of(other)}"
+            yield hint_of(f"the product is {both}, without a remainder: it depends on which size is greater", other)
+            return
+        text, name = kernel.source_text(), kernel.entry.partition("<")[0]
+        why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
+        yield hint_of(f"{_WITHOUT_REMAINDER}, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
