@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from mmcore.kernel.sizes import size_text
@@ -14,6 +16,10 @@ from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 from mmcore_tools.pages.html import document, facts, folded
 
+_OF_TASK = re.compile(
+    r"[;,] (?:limits\.\w+ of the task sets the limit|20 times limits\.seconds of the task(?: is the limit)?)"
+)
+_MOST_PAIRS = 10  # of a group
 _MET = {
     "compiles": "the file compiles",
     "shown-sizes": "the product is right at the shown sizes",
@@ -38,6 +44,10 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
     body.append(
         f'<p class="verdict {"good" if right else "bad"}">{_points(grade.points)} of {_points(task.points)} points</p>'
     )
+    # The limits are the teacher's.
+    grade = replace(
+        grade, outcomes=tuple(replace(each, message=_OF_TASK.sub("", each.message)) for each in grade.outcomes)
+    )
     body.append(facts([("file", submission.file), *((each.criterion, _reason(each)) for each in grade.outcomes)]))
     messages = [f"{each.criterion}: {fault}" for each in grade.outcomes for fault in each.faults]
     if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
@@ -59,8 +69,8 @@ def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
     rows = "\n".join(_row(grade, task) for grade in grades)
     body.append(f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
     if pairs:
-        items = "".join(f"<li>{escaped(_alike(group))}</li>" for group in groups(pairs))
-        words = "Each group, and the part of the shorter one that both of a pair have:"
+        items = "".join(f"<li>{escaped(_alike(group))}{_pairs_of(group, pairs)}</li>" for group in groups(pairs))
+        words = "Each group, and the part of the shorter one that both of a pair have, for the most similar pairs:"
         body.append(f"<h2>Similar submissions</h2><p>{words}</p><ul>{items}</ul>")
     return document(task.title, body)
 
@@ -68,6 +78,17 @@ def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
 def _alike(group: Group) -> str:
     least, largest = (f"{100 * part:.0f} %" for part in (group.least, group.largest))
     return f"{', '.join(group.students)}: {least if least == largest else f'{least} to {largest}'}"
+
+
+def _pairs_of(group: Group, pairs: Sequence[Pair]) -> str:
+    """Return a list of the most similar pairs of a group, with links to their pages."""
+    own = [pair for pair in pairs if pair.first in group.students]
+    links = (f"{_link(pair.first)}, {_link(pair.second)}: {100 * pair.part:.0f} %" for pair in own[:_MOST_PAIRS])
+    return f"<ul>{''.join(f'<li>{each}</li>' for each in links)}</ul>"
+
+
+def _link(student: str) -> str:
+    return f'<a href="students/{quote(student)}.html">{escaped(student)}</a>'
 
 
 def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> Iterator[str]:
@@ -98,8 +119,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _row(grade: Grade, task: Task) -> str:
-    link = f'<a href="students/{quote(grade.student)}.html">{escaped(grade.student)}</a>'
-    cells = [f'<td class="word">{link}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
+    cells = [f'<td class="word">{_link(grade.student)}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
     cells += [f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes]
     failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure))))
     return f'<tr>{"".join(cells)}<td class="word">{failures}</td></tr>'

@@ -264,7 +264,11 @@ def test_similar_submissions_are_in_groups() -> None:
     pairs = [Pair("d", "e", 1.0), Pair("a", "b", 0.98), Pair("f", "c", 0.9), Pair("b", "c", 0.85)]
     assert [*groups(pairs)] == [(("a", "b", "c", "f"), 0.85, 0.98), (("d", "e"), 1, 1)]
     page = class_page(TWO, [], pairs)
-    assert "<li>a, b, c, f: 85 % to 98 %</li><li>d, e: 100 %</li>" in page
+    assert "<li>a, b, c, f: 85 % to 98 %<ul>" in page
+    several_pairs = page.partition("<li>a, b, c, f")[2].partition("</ul>")[0]
+    of_pair = [f'<a href="students/{each}.html">{each}</a>' for each in (pairs[0].first, pairs[0].second)]
+    assert f"<li>{', '.join(of_pair)}: {100 * pairs[0].part:.0f} %</li>" in page
+    assert several_pairs.count("<li>") == sum(pair.first in "abcf" for pair in pairs)
     count = [_words(TWO, [], several).partition("points, ")[2] for several in (pairs, pairs[:1], [])]
     assert count == [f"{each} of similar submissions" for each in ("2 groups", "1 group", "no groups")]
 
@@ -281,6 +285,8 @@ def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
     assert grade["ended"].endswith("; limits.seconds of the task sets the limit")
     assert grade["outcomes"][1]["message"] == grade["ended"]
     assert grade["points"] == 1
+    assert "limits." not in (tmp_path / "report" / "students" / "endless.html").read_text()
+    assert "; limits.seconds of the task sets the limit" in (tmp_path / "report" / "index.html").read_text()
 
 
 @pytest.mark.slow
