@@ -99,3 +99,28 @@ def test_what_an_array_of_pycuda_held_is_not_copied_with_out() -> None:
         program = PROGRAMS["pycuda"].replace("c[row * n + col] =", "c[row * n + col] +=").replace("{}", launch)
         (unusual,) = inferred_of({"file": Path(written(program)).absolute()}).unusual
         assert bool(unusual.evidence) == filled
+
+
+@pytest.mark.parametrize(("sides", "evidence"), [("01", "n = B.size(0) in the host code"), ("10", "")])
+def test_a_tensor_of_n_rows_supports_b_by_columns(sides: str, evidence: str) -> None:
+    source = """
+__global__ void multiply(const float *a, const float *b, float *c, int m, int n, int k) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    for (int p = 0; p < k; p++) sum += a[row * k + p] * b[col * k + p];
+    c[row * n + col] = sum;
+}
+torch::Tensor product(torch::Tensor A, torch::Tensor B) {
+    int m = A.size(0), n = B.size(0), k = B.size(1);
+    auto C = torch::empty({m, n}, A.options());
+    dim3 blocks((n + 15) / 16, (m + 15) / 16), threads(16, 16);
+    multiply<<<blocks, threads>>>(A.data_ptr<float>(), B.data_ptr<float>(), C.data_ptr<float>(), m, n, k);
+    return C;
+}
+"""
+    for number, side in enumerate(sides):
+        source = source.replace("nk"[number] + f" = B.size({number})", "nk"[number] + f" = B.size({side}) ")
+    path = written(f"import e\ne.load_inline('x', cuda_sources='''{source}''')\n")
+    (unusual,) = inferred_of({"file": path}).unusual
+    assert unusual.evidence == evidence

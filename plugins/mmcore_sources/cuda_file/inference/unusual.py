@@ -74,6 +74,7 @@ def unusual_readings(
     if columns == "B" or (columns and by_map):
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
         evidence = "its tensor map" if by_map else f'the word "{match[0]}"' if match else ""
+        evidence = evidence or (_first_side_of_b(launch, body, roles) if launch else "")
         usual, which = {"column_major": ""}, " and ".join(columns)
         yield Unusual(
             f"{which} stored by columns", f"{which} stored by rows", usual, f"--column-major {columns}", evidence
@@ -83,6 +84,18 @@ def unusual_readings(
         evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
         usual = {"column_major": ""}
         yield Unusual("matrices stored by columns", "matrices stored by rows", usual, "--column-major ABC", evidence)
+
+
+def _first_side_of_b(launch: HostLaunch, body: Body, roles: Roles) -> str:
+    """Return the host's words that give n as the first side of the tensor B; empty if there are none."""
+    passed = dict(zip((each.name for each in body.function.parameters), launch.arguments, strict=False))
+    sizes = [text_of(passed[name]) for name, role in roles.sizes.items() if role == "n" and name in passed]
+    tensors = list(identifiers(passed[roles.pointers["B"]])) if roles.pointers["B"] in passed else []
+    if not sizes or not tensors:
+        return ""
+    side = rf"\b{re.escape(sizes[0])}\s*=[^;,=]*?\b({re.escape(tensors[0])}\s*\.\s*size\(\s*0\s*\))\s*\)?\s*[;,]"
+    match = re.search(side, text_of(launch.scope))
+    return f"n = {match[1]} in the host code" if match else ""
 
 
 def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
