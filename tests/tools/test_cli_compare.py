@@ -18,7 +18,7 @@ from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
 from mmcore.cli.notebook import answer
 from mmcore.cli.output import rendered
-from mmcore.errors import TimeLimit
+from mmcore.errors import CompileError, TimeLimit
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.profile import Profile
@@ -28,7 +28,7 @@ from mmcore_performance.why import PredictedTime, Why
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.explained import Explained
 from mmcore_tools.compare.measuring import Comparison, ratio
-from mmcore_tools.compare.operands import Side, two_sides
+from mmcore_tools.compare.operands import Side, errors_labelled, two_sides
 from mmcore_tools.compare.report import report, sentence
 from tests.command_line import install, installed, kernel_module, mmcore
 from tests.kernel_sources import kernel_source
@@ -357,6 +357,15 @@ def labels(*words: str, configs: tuple[dict[str, object], ...] = ()) -> list[str
     """Return the labels and names of two sides."""
     with click.Context(click.Command("compare")):
         return [f"{side.label} {side.kernel.name}" for side in two_sides(words, configs, {})]
+
+
+def test_an_error_of_a_side_names_the_words_that_were_typed(files: Path) -> None:
+    (files / "mine.cu").write_text(KERNEL.replace("NAME", "product"))
+    sides = two_sides(["mine.cu"], [{"TILE": 8}, {"TILE": 16}], {})
+    for message, shown in (("b.mine: line 1 …", "mine.cu TILE=16: line 1 …"), ("c.mine: line 1", "c.mine: line 1")):
+        with pytest.raises(CompileError) as caught, errors_labelled(sides):
+            raise CompileError(message)
+        assert str(caught.value) == shown
 
 
 def test_sides_are_kernels_files_functions_and_configs(files: Path) -> None:

@@ -19,7 +19,7 @@ from mmcore.registry import registry
 from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
-from mmcore_tools.compare.operands import two_sides
+from mmcore_tools.compare.operands import errors_labelled, two_sides
 from mmcore_tools.compare.report import faults, report, reservations, sentence, to_json, view
 
 
@@ -71,7 +71,7 @@ def compare(
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
     usual = USUAL_SIZE if chosen(device)[0].supports_timing else UNTIMED_SIZE
-    with whole(timeout):
+    with whole(timeout), errors_labelled(sides):
         comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual, reasons=reasons)
     if as_json:
         write_json(to_json(comparison))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mmcore.errors import SeveralKernels
+from mmcore.errors import MmcoreError, SeveralKernels
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference, is_file
@@ -100,6 +101,18 @@ def two_sides(
     if len(words) == 1 and len(configs) == 2:
         first, second = (Side(f"{each.label} {_text(each.config)}", each.kernel, each.config) for each in sides)
     return first, second
+
+
+@contextlib.contextmanager
+def errors_labelled(sides: Sequence[Side]) -> Iterator[None]:
+    """Name a side in the errors of its kernel by the words that the user typed."""
+    try:
+        yield
+    except MmcoreError as error:
+        name, _, reason = str(error).partition(": ")
+        label = next((side.label for side in sides if reason and side.kernel.name == name), "")
+        error.args = (f"{label}: {reason}",) if label else error.args
+        raise
 
 
 def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Side]:
