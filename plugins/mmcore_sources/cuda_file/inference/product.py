@@ -171,7 +171,7 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
         columns, what, why = "ABC", "storage", "as the source steps over A, B and C"
     else:
         columns, what, why = of_fragments, f"storage of {of_fragments}", "as the fragments say"
-    return columns, [Note(what, "by columns", why, "--column-major ''")] if columns else []
+    return columns, [Note(what, "by columns", f"{why}; '' is by rows", "--column-major")] if columns else []
 
 
 def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) -> tuple[Unusual, ...]:

@@ -122,7 +122,10 @@ def stored_columns(
                 why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in line {each.line}", False)
         elif matrix == "B" and not ("A" in found and each.box[0] == found["A"].box[-1] != each.box[-1]):
             why[matrix] = ("as most boxes for tensor cores", True)
-    notes = [Note(f"storage of {each}", "by columns", why[each][0], "--column-major ''", why[each][1]) for each in why]
+    notes = [
+        Note(f"storage of {each}", "by columns", f"{reason}; '' is by rows", "--column-major", guessed)
+        for each, (reason, guessed) in why.items()
+    ]
     return "".join(sorted(why)), notes
 
 
