@@ -136,6 +136,25 @@ def test_a_file_that_does_not_compile_is_asked_nothing(folder: Path) -> None:
     assert emulated("run unclear.cu").stderr.startswith("Error: the role of q in mul is unknown")
 
 
+def test_the_cause_of_a_wrong_product_is_shown_at_its_own_size_before_a_deeper_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial._ALL_SECONDS", 0.0)  # no search for changes
+    (folder / "ring.cu").write_text("""
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    __shared__ float ring[8192];
+    int col = blockIdx.x * 128 + threadIdx.x;
+    for (int row = blockIdx.y * 64; row < blockIdx.y * 64 + 64; row++) {
+        float sum = ring[0];
+        for (int i = 0; i < k; i++) sum += A[row * k + i] * B[i * n + col];
+        C[row * n + col] = sum;
+    }
+}
+""")
+    result = emulated("run ring.cu --size 128x128x4 --quiet --block 128 --grid n//128,m//64")
+    assert result.stdout.startswith("uninitialized-read at ring.cu:8: thread (0, 0) of block"), result.output
+
+
 def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
     (folder / "scaled.cu").write_text(scaled)
@@ -146,7 +165,8 @@ def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     product, by_columns = "A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]"
     columns = RIGHT.replace(product, by_columns).replace("C[row * n + col]", "C[row + col * m]")
     (folder / "columns.cu").write_text(columns)
-    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40").stderr
+    inferred = " ".join(command("run", "columns.cu", "--size", "20x30x40").stderr.split())
+    assert "--column-major storage by columns (as the source steps over A, B and C; '' is by rows)" in inferred
     result = command(*shlex.split("run columns.cu --size 20x30x40 --quiet --column-major '' --block 16x16"))
     assert result.exit_code == 1
     assert "hint: with --column-major 'ABC' the product is right" in result.stdout

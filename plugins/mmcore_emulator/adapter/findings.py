@@ -164,10 +164,26 @@ def _causes(faults: Sequence[Violation]) -> tuple[Violation, ...]:
 
 
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> Findings:
-    """Return the hazards of the same launch for a small product; those of code that has none are remembered."""
-    cell = _small_product(result, kernel)
+    """Return the hazards of the same launch for a small product; those of code that has none are remembered.
+
+    A wrong product that is no larger than the small one, which may be deeper, is looked at first.
+    """
+    cell, own = _small_product(result, kernel), _emulated(result)
     if cell is None:
         return Findings("not looked for: the constraints allow no small product")
+    if not result.verified and _work(own) < _work(cell):
+        found = _hazards_in(own, result, nameless, extent)
+        if found.violations:
+            return found
+    return _hazards_in(cell, result, nameless, extent)
+
+
+def _work(cell: Cell) -> int:
+    return cell.m * cell.n * cell.k
+
+
+def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str) -> Findings:
+    """Return the hazards of a cell."""
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
         check = checked(
