@@ -52,7 +52,7 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
         declaration = registry().kernel(reference)
         found = _checked(explained_time(requested_cell(declaration, "emulator", options, USUAL_SIZE), cards()[card]))
         heading: list[RenderableType] = [f"{found.kernel}: {found.title}\n", fields(_with_others(found)), ""]
-        brief = [_brief(found, declaration)]
+        brief = [_brief(found, declaration), *([others] if (others := _others(found)) else [])]
         return Answer(
             1 if _fault(found) else 0,
             _words(found),
@@ -105,10 +105,16 @@ def _looked(found: Why) -> str:
 
 def _with_others(found: Why) -> list[tuple[str, str]]:
     """Return the facts, with the command that verifies a file's kernel at other sizes."""
-    if found.ran is None or isinstance(found.ran.kernel, str) or _fault(found):
+    if found.ran is None or not (others := _others(found)):
         return facts(found)
-    others = f"not verified at other sizes: {command_of_all_sizes('run', found.ran)}"
     return [*facts(found)[:-1], ("looked at", f"{_looked(found) or size_text(vars(found.ran))}; {others}")]
+
+
+def _others(found: Why) -> str:
+    """Return that a file's kernel is right at a small size alone, with the command for others; empty if it is wrong."""
+    if found.ran is None or isinstance(found.ran.kernel, str) or _fault(found):
+        return ""
+    return f"not verified at other sizes: {command_of_all_sizes('run', found.ran)}"
 
 
 def predicted(found: Why) -> str:

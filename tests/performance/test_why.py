@@ -232,6 +232,7 @@ def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
     assert re.search(rf"\n\n{wrong}.*/mm.cu -m 64 -n 64 -k 64 .*\n\n1\. line 5, ", result.stdout)
     quiet = mmcore("why", str(file), "-q")
     assert quiet.stdout.startswith(wrong)
+    assert "not verified at other sizes" not in quiet.stdout
 
 
 def test_a_kernel_with_a_race_is_said_to_have_it_first(tmp_path: Path) -> None:
@@ -256,6 +257,8 @@ def test_a_guard_that_the_small_product_does_not_need_is_named_with_its_size(tmp
     others = f"; not verified at other sizes: mmcore run {file}\n"
     assert f"\nlooked at   64×64×64, which does not execute the other branch of line 4{others}" in said["1024"]
     assert f"\nlooked at   104×104×104{others}" in said["1000"]
+    brief = mmcore("why", str(file), "--size", "1000", "-q").stdout
+    assert brief.splitlines()[-1] == f"not verified at other sizes: mmcore run {file}"
     small = json.loads(mmcore("why", str(file), "--size", "1000", "--json").stdout)
     assert (small["ran"]["m"], small["not_executed"]) == (104, [])
 
