@@ -9,7 +9,7 @@ import pytest
 from mmcore.registry import registry
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the working folder; the kernels of files are forgotten."""
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 
 ASSERTED = """#include <cassert>
@@ -23,11 +22,7 @@ void f(int m, int n, int k) { asserted<<<dim3(n / 8, m / 8), dim3(8, 8)>>>(a, b,
 
 
 @pytest.mark.parametrize(("sum", "known"), [("sum", "is right"), ("sum + 1", "is wrong, too")])
-def test_a_hint_names_a_size_that_they_allow(
-    sum: str, known: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_a_hint_names_a_size_that_they_allow(sum: str, known: str) -> None:
     Path("my.cu").write_text(ASSERTED.replace("= sum;", f"= {sum};"))
     shown = command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet").stdout
     size = "-m 256 -n 256 -k 64"

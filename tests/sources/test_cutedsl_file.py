@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_cutedsl import needs_dsl
 from tests.sources.test_python_file import check_launch, check_verdict, written
 from tests.tables import cases, section_of
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
 
 
 @needs_dsl

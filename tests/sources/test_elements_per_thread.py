@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import kernel
 
@@ -31,31 +30,25 @@ void product(int m, int n, int k, const float *a, const float *b, float *c)
 """
 
 
-def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(registry(), "files", {})
+def run(text: str) -> tuple[int, str]:
     Path("coarse.cu").write_text(text)
     result = command("run", "coarse.cu", "--device", "emulator", "--seed", "1", "--quiet")
     return result.exit_code, result.output
 
 
-def test_numbers_that_the_launch_passes_beside_three_sizes_are_no_sizes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_that_the_launch_passes_beside_three_sizes_are_no_sizes() -> None:
     roles = [str(getattr(each, "value", each)) for each in kernel(COARSE).arguments]
     assert roles == ["m", "n", "k", "A", "B", "C", "1", "2"]
-    status, said = run(COARSE, tmp_path, monkeypatch)
+    status, said = run(COARSE)
     assert (status, said.rstrip().endswith("TEST PASS")) == (0, True)
 
 
 @pytest.mark.parametrize(
     ("grid", "square"), [("(m + 31) / 32, (n + 15) / 16", True), ("(m + 15) / 16, (n + 31) / 32", False)]
 )
-def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(
-    grid: str, square: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(grid: str, square: bool) -> None:
     wrong = COARSE.replace("(n + 31) / 32, (m + 15) / 16", grid)
-    status, said = run(wrong, tmp_path, monkeypatch)
+    status, said = run(wrong)
     assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
     assert ("; without it, it is right where m = n, as at 64×64×64" in said) == square
 

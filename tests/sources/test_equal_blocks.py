@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from tests.command_line import mmcore
 from tests.sources.test_source_file import NAIVE
@@ -44,9 +43,7 @@ def test_blocks_that_may_use_their_index_are_not(text: str, blocks: dict[str, in
     assert equal_blocks(text, "whole", blocks) == ""
 
 
-def test_a_wrong_kernel_gets_the_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_a_wrong_kernel_gets_the_hint(tmp_path: Path) -> None:
     wrong = {ROW: "blockDim.y * 16", "(blockIdx.x * blockDim.x + threadIdx.x) / 32 * 16": "blockDim.x * 16"}
     text = WMMA
     for right, other in wrong.items():

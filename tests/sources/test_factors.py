@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from mmcore.kernel.arguments import Scalar
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import grid, inferred, kernel
 
@@ -57,8 +56,7 @@ def changed_to_integers(text: str) -> str:
     return text.replace("const float *", "const int *").replace("float *C", "int *C").replace("float sum", "int sum")
 
 
-def test_a_hint_gives_factors_that_the_source_does_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry(), "files", {})
+def test_a_hint_gives_factors_that_the_source_does_not_name(tmp_path: Path) -> None:
     file = tmp_path / "scaled.cu"
     file.write_text(SCALED.replace("STORE", "C[i * n + j] = 2.5f * sum + 0.5f * C[i * n + j];"))
     output = command("run", str(file), "--size", "32", "--device", "emulator").output

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from mmcore.registry import referenced_kernel, registry
+from mmcore.registry import referenced_kernel
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.conversions import capability_properties
 from tests.command_line import mmcore as command
@@ -24,12 +22,6 @@ __global__ void strip(const float *a, const float *b, float *c, int n)
 }
 int main() { int M = 256, N = 512; strip<<<dim3(N / 8, M / 8), dim3(8, 8)>>>(a, b, c, N); }
 """
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
 
 
 def run(text: str, *words: str) -> tuple[int, str]:

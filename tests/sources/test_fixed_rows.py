@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import kernel
@@ -28,10 +27,8 @@ __global__ void mul(const float *A, const float *B, float *C, int rows)
 SIZES = FIXED.replace("int rows", "int m, int n, int k").replace("DEPTH", "k").replace("< rows", "< m")
 
 
-def hints(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def hints(text: str) -> tuple[str, str]:
     """Return the hint and the line after it."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(registry(), "files", {})
     Path("my.cu").write_text(text)
     lines = command("run", "my.cu", "--device", "emulator", "-q", "--block", "16x16").stdout.splitlines()
     assert lines[-1] == "TEST FAIL"
@@ -46,19 +43,15 @@ def hints(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str
         (SIZES, "  mmcore run my.cu -m 32 -n 64 -k 96 --block 16x16 --device emulator"),
     ],
 )
-def test_rows_of_a_constant_length_are_named_with_a_size_that_is_right(
-    text: str, pasted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hint, following = hints(text, tmp_path, monkeypatch)
+def test_rows_of_a_constant_length_are_named_with_a_size_that_is_right(text: str, pasted: str) -> None:
+    hint, following = hints(text)
     said = "hint: line 9 gives A and B rows of 96 and 64 elements, whatever the sizes are"
     assert (hint, following) == (f"{said}: at 32×64×96 the product is right", pasted)
 
 
-def test_a_square_is_right_where_rows_are_as_long_as_the_only_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_square_is_right_where_rows_are_as_long_as_the_only_size() -> None:
     text = FIXED.replace("DEPTH", "rows").replace("96", "48").replace("64", "48").replace("col < COLUMNS", "col < rows")
-    hint, _ = hints(text, tmp_path, monkeypatch)
+    hint, _ = hints(text)
     assert hint.endswith("rows of 48 elements, whatever the sizes are: at 48×48×48 the product is right")
 
 
@@ -71,10 +64,6 @@ def test_rows_of_a_passed_length_are_not_fixed(old: str, new: str) -> None:
     assert (found is None) == (old != "= sum")
 
 
-def test_a_product_that_is_wrong_with_its_rows_gets_no_such_hint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_a_product_that_is_wrong_with_its_rows_gets_no_such_hint() -> None:
     Path("my.cu").write_text(SIZES.replace("= sum", "= sum + sum * sum"))
     assert "whatever the sizes" not in command("run", "my.cu", "--device", "emulator", "-q", "--block", "16x16").stdout

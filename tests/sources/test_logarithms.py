@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mmcore import Scalar
-from mmcore.registry import registry
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.infer import infer
@@ -61,9 +60,7 @@ def test_other_numbers_are_no_logarithm(use: str) -> None:
     assert not logarithms_of(Body(function), ["e"])
 
 
-def test_sizes_of_a_logarithm_are_powers_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_sizes_of_a_logarithm_are_powers_of_two(tmp_path: Path) -> None:
     (tmp_path / "my.cu").write_text(source("int e", "e", "e"))
     run = ("run", "my.cu", "--device", "emulator", "--no-hazards")
     assert "TEST PASS" in mmcore(*run, "--size", "64").output
@@ -92,11 +89,7 @@ __global__ void racing(const float *a, const float *b, float *c, int e)
 
 
 @pytest.mark.parametrize(("barrier", "races"), [("__syncthreads();", False), ("", True)])
-def test_hazards_are_looked_for_at_powers_of_two(
-    barrier: str, races: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_hazards_are_looked_for_at_powers_of_two(barrier: str, races: bool, tmp_path: Path) -> None:
     (tmp_path / "my.cu").write_text(RACING.replace("BARRIER", barrier))
     output = mmcore("run", "my.cu", "--device", "emulator", "--size", "64").output
     assert "not looked for" not in output

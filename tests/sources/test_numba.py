@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from tests.command_line import mmcore as command
 from tests.sources.test_python_file import check_launch, check_verdict, notebook, written
@@ -19,12 +18,6 @@ from tests.tables import cases, section_of
 needs_numba = pytest.mark.skipif(
     find_spec("numba") is None, reason="Numba is not installed; python -m pip install 'mmcore-cuda[numba]' brings it"
 )
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
 
 
 @needs_numba

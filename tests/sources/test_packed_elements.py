@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import kernel
 
@@ -54,11 +53,7 @@ def test_elements_are_the_bytes_that_a_kernel_unpacks_from_words(text: str, dtyp
 
 
 @pytest.mark.parametrize(("text", "answer"), [(PACKED, "TEST PASS"), (PACKED.replace("a[j] *", "a[0] *"), "TEST FAIL")])
-def test_a_product_of_packed_elements_is_run(
-    text: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
+def test_a_product_of_packed_elements_is_run(text: str, answer: str) -> None:
     Path("my.cu").write_text(text)
     output = command("run", "my.cu", "--device", "emulator", "-q", "-m", "32", "-n", "64", "-k", "32", "--no-hazards")
     assert output.stdout.splitlines()[-1] == answer, output.stdout

@@ -10,7 +10,6 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
-from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
 from tests.command_line import mmcore as command
@@ -18,12 +17,6 @@ from tests.tables import section_of
 
 KERNELS = ("naive", "tiled", "guarded", "flat", "fragments", "registers", "warp", "threads")
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry(), "files", {})
 
 
 def run(text: str, *words: str) -> Any:

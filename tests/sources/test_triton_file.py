@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
@@ -23,10 +22,8 @@ needs_triton = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
-    monkeypatch.setattr(registry(), "files", {})
 
 
 @needs_triton
