@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,9 @@ from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
 from mmcore_grading.criteria import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
-from mmcore_grading.submissions import Submission
+from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Task
+from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 
 _KEPT = (
     "PATH",
@@ -32,6 +34,7 @@ _KEPT = (
     "CUDA_VISIBLE_DEVICES",
     "PYTHONPATH",
 )
+_STOPPED = re.compile(r"timeout at (?P<file>[^:]+):(?P<line>\d+):")
 _UNANSWERED = f"{NOT_GRADED}its process ended before it answered"
 _FILE_BYTES = 256 << 20  # the largest file that a submission's processes may write
 
@@ -142,9 +145,20 @@ def examined(task: Task, submission: Submission, asked: Commands) -> Run:
         ended = ended or _UNANSWERED
     several = [_answer(each) for each in documents[1:] if each != "end"]
     if ended and several:
-        places = (fault for fault in several[-1].faults if fault.startswith("timeout at"))
+        places = (_with_loop(fault, submission) for fault in several[-1].faults if fault.startswith("timeout at"))
         ended = next((f"{place}; limits.seconds of the task sets the limit" for place in places), ended)
     return Run(dict(zip(asked, several, strict=False)), ended, bool(documents and documents[0]["confined"]))
+
+
+def _with_loop(fault: str, submission: Submission) -> str:
+    """Return the line in which a kernel was stopped, with the loop around it if that never ends."""
+    place = _STOPPED.match(fault)
+    if place is None or place["file"] != Path(submission.file).name or not submission.file.endswith(".cu"):
+        return fault
+    names = sorted(kernel_names(submission.text))
+    loops = (endless_loop(submission.text, name, [int(place["line"])]) for name in names)
+    endless = next(filter(None, loops), "")
+    return f"{fault}; {endless}" if endless else fault
 
 
 def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
