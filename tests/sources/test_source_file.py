@@ -581,8 +581,9 @@ def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:
 def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
     body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
     sizes = "size_t pitchA, size_t pitchB, size_t pitchC"
-    found = kernel(f"__global__ void mul(float *A, float *B, float *C, {sizes}) {body}", block=(16, 16))
-    assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
+    for text in (sizes, sizes.replace("pitchA", "A_ld").replace("pitchB", "B_ld").replace("pitchC", "C_ld")):
+        found = kernel(f"__global__ void mul(float *A, float *B, float *C, {text}) {body}", block=(16, 16))
+        assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
     for three in ("float **A, float **B, float **C", "float *A[], float *B[], float *C[]"):
         with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
             kernel(f"__global__ void mul({three}, int n) {{ C[0][n] = A[0][n] * B[0][n]; }}")

@@ -451,7 +451,7 @@ int main()
 
 def test_a_race_at_the_sizes_of_the_program_fails_where_the_usual_sizes_are_others(folder: Path) -> None:
     (folder / "my.cu").write_text(RACING)
-    shown = run("-q").stdout
+    shown = run("-q --timeout 300").stdout
     assert "shared-race at my.cu:9: at 128×128×128" in shown
     assert shown.splitlines()[-1] == "TEST FAIL"
 

@@ -44,7 +44,7 @@ def test_the_body_keeps_its_lines_and_has_the_calls_arguments() -> None:
     "body",
     [
         "tile<8>(C, A, B, N); __syncthreads();",  # not its only statement
-        "int s = N; tile<8>(C, A, B, s);",
+        "if (N) tile<8>(C, A, B, N);",
         "other(C, A, B, N);",
     ],
 )
@@ -56,3 +56,11 @@ def test_other_bodies_stay_as_they_are(body: str) -> None:
 def test_an_argument_that_a_local_variable_would_hide_is_not_replaced() -> None:
     text = "__global__ void f(float *C, float *A, float *sum, int N) { tile<8>(C, A, sum, N); }"
     assert "tile<8>" in text_of(read_program(TILED + text).functions[0].body)
+
+
+def test_a_kernel_of_a_batch_may_move_the_pointers_that_it_passes() -> None:
+    moved = "int z = blockIdx.z; tile<16>(C + z * N * N, A + (size_t)z * N * N, B + z * N * N, N);"
+    text = f"{TILED}__global__ void batch(float *C, const float *A, const float *B, int N) {{ {moved} }}"
+    found = kernel(text + "void f(int n) { batch<<<dim3(n / 16, n / 16, 8), dim3(16, 16)>>>(c, a, b, n); }")
+    assert block_and_grid(found) == ("b16", "n // 16, n // 16")
+    assert [str(each) for each in found.arguments] == ["C", "A", "B", "n"]

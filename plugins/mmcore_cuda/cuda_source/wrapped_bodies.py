@@ -23,20 +23,26 @@ def wrapped_body(body: Node) -> Node:
     if call is None or function is None or inner is None:
         return body
     values = {**_template_values(call, function), **_argument_values(call, function)}
+    declared = {name: f"({text_of(value)})" for each in body.named_children for name, value in initializers(each)}
+    values = {name: _WORD.sub(lambda word: declared.get(word[0], word[0]), value) for name, value in values.items()}
     passed = {word for value in values.values() for word in _WORD.findall(value)}
     if passed & {*_locals(inner)} - values.keys():
         return body  # a local variable of the function would hide an argument
+    # An offset of a pointer, such as that of a product of a batch, is one of the body's own variables.
+    moved = {f"{name}_": value for name, value in values.items() if "+" in value and name in _pointers(function)}
+    values |= {name.removesuffix("_"): name for name in moved}
     text = _WORD.sub(lambda word: values.get(word[0], word[0]), (inner.text or b"").decode())
+    text = "{" + "".join(f" const float *{name} = {value};" for name, value in moved.items()) + text.removeprefix("{")
     read = parse(b"\n" * inner.start_point.row + f"void f() {text}".encode())
     return next((each for each in walk(read) if each.type == "compound_statement"), body)
 
 
 def _only_call(body: Node) -> Node | None:
-    """Return the call that is the only statement of a body."""
-    statements = [each for each in body.named_children if each.type != "comment"]
-    if len(statements) != 1 or statements[0].type != "expression_statement":
+    """Return the call that is the only statement of a body beside declarations."""
+    *before, last = [each for each in body.named_children if each.type != "comment"] or [body]
+    if last.type != "expression_statement" or any(each.type != "declaration" for each in before):
         return None
-    call = statements[0].named_children[0] if statements[0].named_children else None
+    call = last.named_children[0] if last.named_children else None
     return call if call is not None and call.type == "call_expression" else None
 
 
@@ -59,6 +65,13 @@ def _argument_values(call: Node, function: Node) -> dict[str, str]:
     declarator = function.child_by_field_name("declarator")
     parameters = None if declarator is None else declarator.child_by_field_name("parameters")
     return dict(zip(map(_last_name, _items(parameters)), _texts(call.child_by_field_name("arguments")), strict=False))
+
+
+def _pointers(function: Node) -> list[str]:
+    """Return the parameters of a function that are pointers."""
+    declarator = function.child_by_field_name("declarator")
+    parameters = None if declarator is None else declarator.child_by_field_name("parameters")
+    return [_last_name(each) for each in _items(parameters) if "*" in text_of(each)]
 
 
 def _template_values(call: Node, function: Node) -> dict[str, str]:

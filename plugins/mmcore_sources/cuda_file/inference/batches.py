@@ -22,6 +22,15 @@ def of_batch(names: Collection[str], body: Body) -> dict[str, int]:
     return counted | {name: 0 for name in names if name not in bounds and _is_step(name, terms)}
 
 
+def goes_from_product_to_product(body: Body, pointers: Iterable[str], sizes: Collection[str]) -> bool:
+    """Return whether the block's index along z times two sizes is a part of every index of some pointers."""
+    indexes = [index for name in pointers for index in body.indexes(name)]
+    return bool(indexes) and all(
+        any("blockIdx.z" in term and len([*filter(sizes.__contains__, term)]) > 1 for term in index)
+        for index in indexes
+    )
+
+
 def _is_step(name: str, terms: Iterable[Term]) -> bool:
     """Return whether a name is used, and multiplies the block's index along z alone wherever it is."""
     of_name = [term for term in terms if name in term]

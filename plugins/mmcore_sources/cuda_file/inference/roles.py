@@ -11,7 +11,7 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
-from mmcore_sources.cuda_file.inference.batches import of_batch
+from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
@@ -233,7 +233,8 @@ def roles_of(
             arguments.append(Scalar(fixed[each.name], scalar_type(each.type)))
         else:
             arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
-    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, bool(batch))
+    several = bool(batch) or goes_from_product_to_product(body, matrices.values(), sizes)
+    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several)
 
 
 def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str, int]) -> dict[str, int]:

@@ -15,7 +15,7 @@ _OF_SIDE = {
 _POINTER = re.compile(r"(?:d|dev|h|g)?_?([a-z])_?(?:d|dev)?")
 _SIZE = re.compile(r"([mnk])_?(?:ld|size|dim|total|global)|(?:ld|size|dim)_([mnk])")
 _LOGARITHM = re.compile(r"1<<(?:log2?|lg|ld)?_?")  # of a power of two
-_PITCH = re.compile(r"pitch([abc])|([abc])pitch")  # in elements
+_PITCH = re.compile(r"pitch([abc])|([abc])(?:pitch|ld)")  # in elements
 
 
 def usual_role(name: str) -> str:
