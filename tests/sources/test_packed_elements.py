@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import mmcore as command
-from tests.sources.test_source_file import kernel
+from tests.sources.test_source_file import block_and_grid, kernel
 
 PACKED = """
 #include <cstdint>
@@ -50,6 +50,11 @@ SUMS = PACKED.replace("uint32_t *C", "int *C").replace(
 def test_elements_are_the_bytes_that_a_kernel_unpacks_from_words(text: str, dtype: str, output: str) -> None:
     found = kernel(text)
     assert (found.dtype, found.output) == (dtype, output)
+
+
+def test_an_index_of_words_shows_the_tile_of_elements() -> None:
+    found = block_and_grid(kernel(PACKED.partition("void call")[0]))
+    assert found == ("b16", "ceil(n / (16 * 4)), ceil(m / 16)")
 
 
 @pytest.mark.parametrize(("text", "answer"), [(PACKED, "TEST PASS"), (PACKED.replace("a[j] *", "a[0] *"), "TEST FAIL")])

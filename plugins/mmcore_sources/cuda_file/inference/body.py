@@ -182,7 +182,7 @@ class Body:
                     rows = [(*term, row) for term in self.terms(indices[0])]
                     yield [*rows, *self.terms(above.children[1].named_children[0])]
                 elif len(indices) == 1:
-                    yield [*moved, *self.terms(indices[0])]
+                    yield [*moved, *self.terms(_of_narrow_elements(indices[0]))]
             elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
             elif node.type in ("call_expression", "gnu_asm_input_operand"):
@@ -236,6 +236,16 @@ class Body:
             terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
+
+
+def _of_narrow_elements(index: Node) -> Node:
+    """Return the index that counts elements in one that counts vectors or words of them, as ``(row * n + i) / 4``."""
+    inner = index
+    while inner.type == "parenthesized_expression" and len(inner.named_children) == 1:
+        inner = inner.named_children[0]
+    if inner.type != "binary_expression" or text_of(inner.children[1]) != "/":
+        return index
+    return inner.children[0] if inner.children[2].type == "number_literal" else index
 
 
 def _is_address(node: Node, names: set[str]) -> bool:
