@@ -483,3 +483,30 @@ def test_a_small_product_without_a_whole_tile_is_no_fault_of_a_named_size(
     result = run("-m 128 -n 32 -k 32 --block 256 --grid 2 -q")
     assert result.stdout.splitlines()[-1].startswith(answer), result.stdout
     assert "unwritten-output: at" in result.stdout
+
+
+INSTANCES = """#include "api.h"
+namespace inner { template <int T> __device__ float multiply(const float *a, const float *b, int i, int j, int n)
+{ float sum = 0; for (int p = 0; p < n; ++p) sum += a[i * n + p] * b[p * n + j]; return sum; } }
+template <int T> __global__ void product(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.y * T + threadIdx.y, j = blockIdx.x * T + threadIdx.x;
+    if (i < n && j < n) c[i * n + j] = inner::multiply<T>(a, b, i, j, n);
+}
+namespace api {
+template <int T> Status multiply(const float *a, const float *b, float *c, int n)
+{
+    product<T><<<dim3((n + T - 1) / T, (n + T - 1) / T), dim3(T, T)>>>(a, b, c, n);
+    return checked<T>();
+}
+template Status multiply<16>(const float *, const float *, float *, int);
+}
+"""
+
+
+def test_instances_of_host_templates_are_host_code(folder: Path) -> None:
+    declared = "template <int T> Status multiply(const float *, const float *, float *, int);"
+    other = "template <int T> Status checked() { return cudaGetLastError() ? BAD : GOOD; }"
+    (folder / "api.h").write_text(f"namespace api {{ enum Status {{ GOOD, BAD }}; {declared} {other} }}\n")
+    (folder / "my.cu").write_text(INSTANCES)
+    assert run("-q --size 20").exit_code == 0

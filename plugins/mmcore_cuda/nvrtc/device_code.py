@@ -28,6 +28,7 @@ _TRAIT = re.compile(
     r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
     r'(?:remove|add|make)_\w+|decay\w*|integral_constant|(?:index|integer)_sequence|declval|common_type\w*)"'
 )
+_INSTANCE = re.compile(rb"(?:extern\s+)?template\s+(?!<)")
 _NAMED = re.compile(r'"([^"\n]*)"|(\w+) is not a template')
 
 
@@ -181,6 +182,8 @@ class DeviceHalfSearch:
             return entity.head and not entity.of_kernel and (entity.function >= 0 or not entity.of_device)
         if not self._project.at_file_scope(error.path):
             return False
+        if _INSTANCE.match(entity.text):
+            return not entity.of_kernel  # device code makes the instances that it uses
         others = [each for file in self._project.files() for each in file.entities if each.text != entity.text]
         namesakes = [each for each in others if each.name == entity.name]
         if entity.function >= 0:
