@@ -56,7 +56,10 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
 
 
 def program_conditions(result: Result, kernel: Kernel) -> Sequence[Constraint]:
-    """Return what the sizes of a kernel's own program satisfy, less what a right product of a result contradicts."""
+    """Return what the sizes of a kernel's own program satisfy, less what a right product of a result contradicts.
+
+    Empty if a wrong product of the result satisfies it, too.
+    """
     config, cells = result.cell.config_of(kernel), {True: [result.cell], False: []}
     for tried in result.sizes:
         cells[tried["right"]].append(replace(result.cell, **{name: tried[name] for name in SIZES}))
@@ -67,8 +70,10 @@ def program_conditions(result: Result, kernel: Kernel) -> Sequence[Constraint]:
             weaker.append(constraint)
         elif isinstance(constraint, Multiple):
             weaker += constraint.common(right, config)
-    exclude = all(any(each.violation(problem, config) for each in weaker) for problem in wrong)
-    return weaker if exclude else kernel.program_sizes
+    for conditions in (weaker, kernel.program_sizes):
+        if all(any(each.violation(problem, config) for each in conditions) for problem in wrong):
+            return conditions
+    return ()
 
 
 def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
+from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
 from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
@@ -86,6 +87,8 @@ def hints(result: Result) -> Iterator[str]:
             break
     changed = any(each.startswith(REPAIRED) for each in found)
     found += tiles
+    if not any(each.startswith("hint") for each in found):
+        found += own_sizes(result, file)
     yield from found
     if not changed and is_without_remainder(found):
         yield from remainder_repairs(result, file.kernel)

@@ -12,6 +12,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.sizes import Sizes
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
@@ -37,6 +38,7 @@ class Inferred:
         warnings: signs of a mistake in the host code, a sentence each.
         factors: alpha and beta, as the source's constants may mean.
         bugs: the bugs of host code that is not CUDA C++.
+        launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
     """
 
     attributes: Mapping[str, Any]
@@ -45,6 +47,7 @@ class Inferred:
     warnings: tuple[str, ...] = ()
     factors: Mapping[str, float] = field(default_factory=dict)
     bugs: tuple[Violation, ...] = ()
+    launched_sizes: Sizes | None = None
 
 
 def infer(
@@ -85,7 +88,8 @@ def infer(
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
     warnings = (*launch.warnings, *_warnings(kernel, product))
     factors = {name: each.value for name, each in product.factors.items()}
-    return Inferred(attributes, notes, product.unusual, warnings, factors)
+    sizes = product.launched_sizes
+    return Inferred(attributes, notes, product.unusual, warnings, factors, launched_sizes=sizes)
 
 
 def _fixed_sizes(

@@ -10,6 +10,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Struct, Workspace
 from mmcore.kernel.constraints import Constraint, Square
+from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.program import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
@@ -53,6 +54,7 @@ class Product:
         unusual: the unusual readings of the source.
         chosen: the choices for what the source leaves open, without template parameters that are sizes.
         launched: the launch's values of those.
+        launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
         notes, type_notes: notes about the roles and storage, and about the types.
     """
 
@@ -65,6 +67,7 @@ class Product:
     unusual: tuple[Unusual, ...]
     chosen: Open
     launched: Mapping[str, int]
+    launched_sizes: Sizes | None
     notes: tuple[Note, ...]
     type_notes: tuple[Note, ...]
 
@@ -99,6 +102,7 @@ def product_of(kernel: SourceKernel) -> Product:
         unusual=_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
         chosen=free,
         launched={name: chosen.values[name] for name in of_template},
+        launched_sizes=_launched_sizes(kernel, roles),
         notes=(*notes, *map_notes, *layout_notes, *operation_notes, *storage_notes, *batch),
         type_notes=tuple(type_notes),
     )
@@ -146,6 +150,14 @@ def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]
         if fixed_sizes(kernel, matrices_of(function, body)):
             return {name: launched.get(name, 1) for name in names}
     return {}
+
+
+def _launched_sizes(kernel: SourceKernel, roles: Roles) -> Sizes | None:
+    numbers = launched_numbers(kernel.source, kernel.function, kernel.launch)
+    sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers}
+    if roles.square and sizes:
+        return Sizes(*[max(sizes.values())] * 3)
+    return Sizes(*(sizes[role] for role in "mnk")) if {*"mnk"} <= sizes.keys() else None
 
 
 def _shown(argument: Any, parameter: Parameter) -> str:

@@ -1,0 +1,47 @@
+"""Hints of the size with which a program launches a kernel that is wrong at others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import mmcore as command
+
+# The threads of a block are elements of one row at 96 columns alone.
+PROGRAM = """
+__global__ void mul(const float *A, const float *B, float *C, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = i / 96, col = i % 96;
+    float sum = 0;
+    for (int p = 0; p < N; p++)
+        sum += A[row * N + p] * B[p * N + col];
+    C[row * N + col] = sum;
+}
+int main()
+{
+    int size = 96;
+    float *a, *b, *c;
+    cudaMalloc(&a, size * size * sizeof(float));
+    cudaMalloc(&b, size * size * sizeof(float));
+    cudaMalloc(&c, size * size * sizeof(float));
+    mul<<<size * size / 96, 96>>>(a, b, c, size);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "launched"), [(PROGRAM, "96"), (PROGRAM.replace("size = 96", "size = 192"), "")])
+def test_a_wrong_kernel_that_is_right_at_its_programs_size_has_that_as_a_hint(text: str, launched: str) -> None:
+    Path("my.cu").write_text(text)
+    lines = command("run", "my.cu", "--device", "emulator", "-q").stdout.splitlines()
+    assert lines[-1] == "TEST FAIL"
+    hints = [(line, lines[number + 1]) for number, line in enumerate(lines) if line.startswith("hint")]
+    said = "hint: at 96×96×96, the size with which the program launches it, the product is right"
+    pasted = "  mmcore run my.cu -m 96 -n 96 -k 96 --device emulator"
+    assert hints == ([(said, pasted)] if launched else [])
+    if launched:
+        right = command(*pasted.split()[1:])
+        assert right.exit_code == 0
+        assert right.stdout.splitlines()[-1].startswith("TEST PASS at 96×96×96; wrong at "), "no condition of sizes"
