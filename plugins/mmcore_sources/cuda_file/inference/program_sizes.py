@@ -13,6 +13,7 @@ from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.parameters import launched_numbers, value_of
@@ -20,6 +21,7 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients
 
+_LARGE = 1024
 _STEP = 128  # along k, which a grid does not divide
 _BRANCHES = ("if_statement", "conditional_expression", "while_statement", "for_statement")
 _LEAST = re.compile(r"(?:\w+::)?f?(?:min|max)[fl]?|clamp")
@@ -52,9 +54,13 @@ def program_sizes(
     """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
 
     ``values`` contains the extents of the block and the config, ``of_template`` the sizes that the launch passes as
-    template parameters. The result is empty if the program has remainders, or
-    sizes that are not known.
+    template parameters. The result is what the host function asks for, if it does. It is empty if the program has
+    remainders, or sizes that are not known.
     """
+    if launch is not None:
+        tiles = tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)})
+        if asked := _asserted(source, body, launch, roles, tiles):
+            return asked
     numbers = {**launched_numbers(source, body.function, launch), **of_template}
     sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
     if roles.square and sizes:
@@ -79,6 +85,21 @@ def program_sizes(
     multiples = (Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
     least = min(tile, _STEP, sizes["k"])
     return (*multiples, *([AtLeast(least)] if 1 < steps.get("k", least) < least else []))
+
+
+def _asserted(
+    source: Program, body: Body, launch: HostLaunch, roles: Roles, tiles: Mapping[str, int]
+) -> tuple[Constraint, ...]:
+    """Return the multiples that the host function asks for; none if they are no whole tiles."""
+    pairs = zip(body.function.parameters, launch.arguments, strict=False)
+    names = {text_of(passed): roles.sizes[each.name] for each, passed in pairs if each.name in roles.sizes}
+    asked = asserted_multiples(source, launch, {name: role for name, role in names.items() if role in ("m", "n", "k")})
+    if roles.square:
+        asked = dict.fromkeys("mnk", max(asked.values(), default=1))
+    if any(asked.get(role, 1) % tile for role, tile in tiles.items()):
+        return ()
+    several = dict.fromkeys(step for step in asked.values() if step > 1)
+    return tuple(Multiple(tuple(each for each in "mnk" if asked.get(each) == step), step) for step in several)
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
@@ -119,7 +140,8 @@ def guards(body: Body, sizes: set[str]) -> bool:
 
 def _compares_places(body: Body, condition: Node, sizes: set[str]) -> bool:
     words = {word.strip("()") for term in body.terms(condition) for factor in term for word in factor.split()}
-    return bool(words & sizes) and any(map(BUILT_IN.search, words))
+    places = (kind for word in words for kind, _ in BUILT_IN.findall(word))
+    return bool(words & sizes) and not {*places}.isdisjoint(("threadIdx", "blockIdx"))
 
 
 def _conditions(node: Node) -> Iterator[Node]:
