@@ -1,4 +1,4 @@
-"""The code in branches that the preprocessor takes: one of several definitions of a macro, and the launches."""
+"""The code in branches that the preprocessor takes: one of several definitions of a macro or kernel, and launches."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _OF_OTHERS = re.compile(r"_|CUD|NV|WIN|GCC|NDEBUG|__")  # names that the compiler, its headers or a build may define
 _LAUNCH = re.compile(rb"<<<[^;#]*;")  # the end of a statement that launches
+_KERNEL = re.compile(rb"\b__global__\b[^;{}]*?\b(\w+)\s*\([^;{}]*\)\s*\{")
 _DEEPEST = 20
 _LONGEST = 2000
 
@@ -32,15 +33,20 @@ class _Preprocessor:
         self.skipped: dict[str, list[tuple[str, Directive]]] = defaultdict(list)  # by the name of a macro
         self.seen: set[str] = set()
         self.skipped_code: list[tuple[str, int, int]] = []  # the file, begin and end of each part between directives
+        self.skipped_branches: list[list[tuple[str, int, int]]] = []  # those parts, by outermost branch
 
     def run(self, file: str, depth: int = 0) -> None:
         """Follow the directives of a file, and those of the headers that it includes."""
         conditions: list[list[bool | None]] = []  # of the branches so far, for each conditional that is open
-        end = 0
+        end, outermost = 0, (0, 0)
         for each in directives(self.texts[file]):
             word, text = each.word, each.text.decode(errors="replace").replace("\\\n", " ").strip()
-            live = _all(_branch(branches) for branches in conditions)
-            self.skipped_code += [(file, end, each.begin)] if live is False else []
+            taken = [_branch(branches) for branches in conditions]
+            live = _all(taken)
+            if live is False:
+                self._skip((file, end, each.begin), same=outermost == (outermost := _outermost(taken, conditions)))
+            else:
+                outermost = (0, 0)
             end = each.end
             if word in ("if", "ifdef", "ifndef"):
                 conditions.append([self._condition(word, text) if live is not False else False])
@@ -64,6 +70,13 @@ class _Preprocessor:
                     if (name := PurePath(include.name).name) in self.texts.keys() - self.seen:
                         self.seen.add(name)
                         self.run(name, depth + 1)
+
+    def _skip(self, part: tuple[str, int, int], *, same: bool) -> None:
+        """Note a part that is skipped; ``same`` says that it is of the same outermost branch as the last one."""
+        self.skipped_code.append(part)
+        if not same:
+            self.skipped_branches.append([])
+        self.skipped_branches[-1].append(part)
 
     def _condition(self, word: str, text: str) -> bool | None:
         if word == "if":
@@ -135,6 +148,12 @@ def _branch(conditions: list[bool | None]) -> bool | None:
     return _all([*(None if each is None else not each for each in before), last])
 
 
+def _outermost(taken: list[bool | None], conditions: list[list[bool | None]]) -> tuple[int, int]:
+    """Return the depth of the outermost branch that is skipped, and its number among those of its conditional."""
+    depth = taken.index(False)
+    return depth + 1, len(conditions[depth])
+
+
 def without_skipped_code(
     text: str, headers: Iterable[tuple[str, str]], defined: Mapping[str, object]
 ) -> tuple[str, list[tuple[str, str]]]:
@@ -162,6 +181,26 @@ def without_skipped_code(
         taken = launched
     read = {file: content.decode(errors="replace") for file, content in taken.items()}
     return read[""], [(name, read[name]) for name, _ in named]
+
+
+def without_skipped_kernels(text: str, defined: Mapping[str, object]) -> str:
+    """Return a source without the branches that the preprocessor skips, if they define kernels which it defines, too.
+
+    Lines keep their numbers.
+    """
+    if text.count("__global__") < 2:
+        return text
+    texts = {"": text.encode()}
+    preprocessor = _Preprocessor(texts, defined)
+    preprocessor.run("")
+    live = _without(texts, preprocessor.skipped_code)[""]
+    kernels = {match[1] for match in _KERNEL.finditer(code(live))}
+    skipped = list[tuple[str, int, int]]()
+    for branch in preprocessor.skipped_branches:
+        inside = b"".join(texts[""][begin:end] for _, begin, end in branch)
+        if not kernels.isdisjoint(match[1] for match in _KERNEL.finditer(code(inside))):
+            skipped += branch
+    return _without(texts, skipped)[""].decode(errors="replace") if skipped else text
 
 
 def _launches(content: bytes) -> Iterator[tuple[int, int]]:

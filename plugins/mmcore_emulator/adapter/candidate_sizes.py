@@ -82,9 +82,17 @@ class CodeSizes:
 
     def with_remainders(self) -> Size | None:
         """Return the first usual size that is not made of whole tiles; None if all are."""
-        return next((size for size in self._usual() if not self._is_whole(size.problem)), None)
+        return next((size for size in self._usual() if not self.is_whole(size.problem)), None)
 
-    def _is_whole(self, problem: Problem) -> bool:
+    def least_with_remainders(self) -> Size | None:
+        """Return a product slightly larger than a tile; None if none is allowed."""
+        (rows, columns), k = self.tile, 19
+        sizes = [(rows + 3, columns + 3, k), (rows + 8, columns + 8, 24), (max(self.tile) + 3,) * 3]
+        found = (size for size in self._first("a tile with remainders", sizes) if not self.is_whole(size.problem))
+        return next(found, None)
+
+    def is_whole(self, problem: Problem) -> bool:
+        """Return whether the rows and columns of C are whole tiles."""
         rows, columns = self.tile
         return problem.m % rows == problem.n % columns == 0
 
@@ -191,7 +199,7 @@ class CodeSizes:
             ),
         )
         for size in edges:
-            yield replace(size, why="other whole tiles") if self._is_whole(size.problem) else size
+            yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
         few = [_FEW, 8, 16, 64, rows, columns]
         yield from self._first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, _FEW)))
         yield from self._first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, _FEW)))

@@ -97,7 +97,7 @@ def examine(
                 outside = found
             if in_program and not found.is_right:
                 break
-        if tried and tried[-1].violations and not tried[-1].mismatch:
+        if tried and ((tried[-1].violations and not tried[-1].mismatch) or runs.left_out):
             tried += runs.with_remainders(tried)
         if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:
             if planned.kernel.in_program(short.cell.problem(planned.kernel), planned.config):
@@ -294,9 +294,15 @@ class _Runs:
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 
     def with_remainders(self, tried: Sequence[Tried]) -> Iterator[Tried]:
-        """Run the first size with remainders, if the kernel's program may use it and it was not tried."""
-        size = self._sizes.with_remainders()
+        """Run the first size with remainders, if the kernel's program may use it and it was not tried.
+
+        Of a kernel that is right so far, run a small one, if no size with remainders was tried.
+        """
         known = [each.cell.problem(self._kernel) for each in tried]
+        right = all(each.is_right for each in tried)
+        if right and not all(map(self._sizes.is_whole, known)):
+            return
+        size = self._sizes.least_with_remainders() if right else self._sizes.with_remainders()
         if size is None or size.problem in known or not self._kernel.in_program(size.problem, self._config):
             return
         with contextlib.suppress(MmcoreError):

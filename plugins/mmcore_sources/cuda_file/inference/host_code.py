@@ -80,6 +80,8 @@ class Reader:
                 return parts
             if (argument := self._passed(name)) is not None:
                 return self.caller(argument).parts(argument.value, depth + 1)
+            if (macro := self.source.macros.get(name)) is not None and macro.text.lstrip("( ").startswith("dim3"):
+                return self.parts(parse_expression(macro.text), depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         if called is not None and text_of(called) != "dim3" and self.scope is not None:
             function = returned(self.scope, text_of(called))

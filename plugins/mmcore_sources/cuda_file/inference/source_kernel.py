@@ -13,7 +13,7 @@ from mmcore_cuda.cuda_source.entities import without_overloads
 from mmcore_cuda.cuda_source.expanded_macros import definitions
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
-from mmcore_cuda.cuda_source.taken_branches import without_skipped_code
+from mmcore_cuda.cuda_source.taken_branches import without_skipped_code, without_skipped_kernels
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
@@ -103,7 +103,9 @@ def read_kernel(
 ) -> SourceKernel:
     """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
-    text, headers = without_skipped_code(text, headers, {**parameters, **defines})
+    taken = without_skipped_kernels(text, {**parameters, **defines})
+    has_alternatives = taken != text
+    text, headers = without_skipped_code(taken, headers, {**parameters, **defines})
     of_headers = tuple(each for _, header in headers for each in definitions(header.encode()))
     source = read_program(text, of_headers)
     source = functools.reduce(lambda program, header: program.with_header(*header), headers, source)
@@ -127,7 +129,7 @@ def read_kernel(
     return SourceKernel(
         file=file,
         text=own_text,
-        is_shortened=own_text != text,
+        is_shortened=has_alternatives or own_text != text,
         source=source,
         declared=declared,
         body=body,
