@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
 
+BY_VALUE = "so that the product of other values may be wrong"
+"""The end of a warning about code that a value of A or B decides about."""
+
 _MOST_PLACES = 4  # lines that a report names
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
@@ -247,6 +247,26 @@ def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:
     return next((f"a hazard at {size}: {hazard}" for hazard in hazards), f"it is wrong at {size} ({why})")
 
 
+def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    """Return whether there is a hazard, at any size that was run."""
+    part, message, hidden = _all_or_nothing(_RUN, _hazards)(task, criterion, answers, reference)
+    if not part:
+        return part, message, hidden
+    at_shown, at_hidden = ([*_hazards_at(sizes, answers)] for sizes in (task.shown, task.hidden))
+    if at_shown or not at_hidden:
+        return 0.0 if at_shown else 1.0, "\n".join(at_shown[:_MOST_FAULTS]), ""
+    return 0, "there is one at a size that is not shown", "\n".join(at_hidden)
+
+
+def _hazards_at(sizes: Sequence[Sizes], answers: Answers) -> Iterator[str]:
+    """Yield the first hazard at each of some sizes, which the runs of products have shown."""
+    for size in sizes:
+        answer = answers.get(_run(size), _NONE)
+        known = answer.document is not None and "violations" in answer.document
+        hazards = (fault for fault in answer.faults if known and _is_hazard(fault))
+        yield from (f"at {size_text(size._asdict())}: {fault}" for fault in islice(hazards, 1))
+
+
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:
     if "not looked for" in document["hazards"]:
         return [document["hazards"]]
@@ -271,7 +291,7 @@ _JUDGES: Mapping[str, _Judge] = {
     "shown-sizes": _shown,
     "hidden-sizes": _hidden,
     "any-size": _all_or_nothing(_RUN, _at_any_size),
-    "no-hazards": _all_or_nothing(_RUN, _hazards),
+    "no-hazards": _no_hazards,
     "proved": _all_or_nothing("prove", _gaps_of_proof),
     "coalesced": _all_or_nothing("why", _uncoalesced),
     "counts": _counts,

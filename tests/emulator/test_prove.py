@@ -176,7 +176,7 @@ def test_run_reports_a_proof_that_takes_less_time_than_its_products(
     assert re.fullmatch(proof, json.loads(mmcore("run", str(path), *options).stdout)["proof"])
 
 
-def test_a_branch_by_a_value_of_a_matrix_is_a_warning_of_a_right_kernel(tmp_path: Path) -> None:
+def test_a_branch_by_a_value_of_a_matrix_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "own.cu"
     path.write_text(RIGHT.replace(STORE, f"if (A[0] == 1 && B[0] == 1) sum = k;\n    {STORE}"))
     run = ("run", str(path), "--device", "emulator", "--size", "40", "--seed", "1", "--quiet")
@@ -186,8 +186,15 @@ def test_a_branch_by_a_value_of_a_matrix_is_a_warning_of_a_right_kernel(tmp_path
         r"branch at own.cu:\d+: branches by a value of a matrix, so that the product of other values may be wrong"
     )
     assert re.search(rf"^warning: {by_value}\n", result.stdout)
-    path.write_text(RIGHT)
-    assert mmcore(*run).stdout == "TEST PASS\n"
+    other = tmp_path / "other.cu"
+    other.write_text(RIGHT)
+    assert mmcore(run[0], str(other), *run[2:]).stdout == "TEST PASS\n"
+    compared = mmcore("compare", str(other), str(path), *run[2:4], "--size", "33", "--seed", "1", "--quiet")
+    assert re.search(rf"^B, \S*own.cu: warning: {by_value}\n", compared.stdout, re.MULTILINE)
+    path.write_text(RIGHT.replace(STORE, f"if (A[0] == 7 || m % 16 == 0) {STORE} else if (row) C[0] = k;"))
+    failed = mmcore(*run).stdout
+    assert re.search(rf"^warning: {by_value}\n", failed, re.MULTILINE)
+    assert "without a remainder" not in failed
 
 
 @pytest.mark.parametrize("factor", ["1.1f", "1.1", "(float)(__half)1.1f"])

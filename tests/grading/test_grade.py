@@ -351,6 +351,20 @@ def test_a_grid_that_leaves_a_part_of_c_out_costs_any_size_alone() -> None:
     assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, "uncovered-product"), (1, "")]
 
 
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [("9x9x9", "at 9×9×9: out-of-bounds-read at a.cu:3: reads"), ("7x7x7", "there is one at a size that is not shown")],
+)
+def test_a_hazard_at_a_size_of_the_task_costs_no_hazards(size: str, message: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8), Sizes(9, 9, 9)), (Criterion("no-hazards", 1),), hidden=(Sizes(7, 7, 7),))
+    fault = Violation("out-of-bounds-read", "reads", array="A", source="a.cu", line=3)
+    right = Answer(0, {"verified": True, "hazards": "none"})
+    wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None})
+    answers = dict.fromkeys(("compile", "run", "run 7x7x7", "run 8x8x8", "run 9x9x9"), right) | {f"run {size}": wrong}
+    (found,) = outcomes(task, answers, {})
+    assert (found.points, found.message) == (0, message)
+
+
 def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
     criteria = Criterion("shown-sizes", 2), Criterion("hidden-sizes", 2), Criterion("no-hazards", 1)
     task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(9, 9, 9),))

@@ -14,7 +14,7 @@ from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
-from mmcore.verdict import Findings
+from mmcore.verdict import BY_VALUE, Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name, refusal
 from mmcore_emulator.adapter.launch_facts import launch_command
@@ -28,7 +28,7 @@ _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
 _OF_SIZES = ("unwritten-output", "assertion")
-_BY_VALUE = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
+_OF_VALUES = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
 _OTHER_SIZES = "wrong at sizes that its program does not use"
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
@@ -74,8 +74,8 @@ def _with_proof(
 ) -> Findings:
     """Return findings with the outcome of a proof at a small size, unless it takes longer than the run.
 
-    Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only a
-    wrong sum is reported, as a proof at another size says nothing about its fault.
+    Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only
+    this and a wrong sum are reported, as a proof at another size says nothing else about its fault.
     """
     right = result.verified and all(each.is_right for each in tried)
     cells = [each.cell for each in tried if right or each.mismatch]
@@ -91,14 +91,13 @@ def _with_proof(
         proof = proved(replace(cell, config=cell.config or result.config), nameless)
     except MmcoreError:
         return found
+    warnings = (f"{each}, {BY_VALUE}" for each in proof.reasons if each.kind in _OF_VALUES)
+    found = replace(found, warnings=(*found.warnings, *warnings))
     if not right and proof.outcome != WRONG:
         return found
     reasons = [*map(str, proof.reasons[:1]), *proof.sentences]
     text = "\n".join([f"{proof.outcome} at {cell.m}×{cell.n}×{cell.k} on the emulator", *reasons])
-    warnings = [
-        f"{each}, so that the product of other values may be wrong" for each in proof.reasons if each.kind in _BY_VALUE
-    ]
-    return replace(found, proof=text, warnings=(*found.warnings, *warnings))
+    return replace(found, proof=text)
 
 
 def _has_name(result: Result, kernel: Kernel) -> bool:

@@ -61,12 +61,14 @@ def report(comparison: Comparison) -> list[RenderableType]:
 
 
 def reservations(comparison: Comparison) -> list[RenderableType]:
-    """Return the verdicts that name sizes, and the bugs of each side's host code, such as its timer's, a line each."""
+    """Return the verdicts that name sizes, and the warnings of each side, such as of its host code, a line each."""
     lines: list[RenderableType] = []
-    for (letter, label, answer), side in zip(_verdicts(comparison), comparison.sides, strict=True):
+    several = zip(_verdicts(comparison), comparison.sides, comparison.results, strict=True)
+    for (letter, label, answer), side, result in several:
         file = registry().files.get(side.kernel.name)
-        bugs = [f"warning: {bug}" for bug in file.bugs] if file else []
-        lines += [f"{letter}, {label}: {each}" for each in [*([answer] if answer != "TEST PASS" else []), *bugs]]
+        warnings = dict.fromkeys((*(map(str, file.bugs) if file else ()), *result.warnings))
+        said = [*([answer] if answer != "TEST PASS" else []), *(f"warning: {each}" for each in warnings)]
+        lines += [f"{letter}, {label}: {each}" for each in said]
     return lines
 
 

@@ -18,6 +18,7 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.asserted_sizes import allowed_sizes
 from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
@@ -75,7 +76,7 @@ def hints(result: Result) -> Iterator[str]:
     yield from rounded_down(result, file)
     # Whole tiles first: where they are right, a change of a word is looked for only for a short time.
     right = result.verification is not None and result.verification.verified and not result.verified
-    tiles = [*of_whole_tiles(result, file)] if right else []
+    tiles = [*of_whole_tiles(result, file)] if right and not _is_by_value(result) else []
     repaired = functools.partial(_repairs, whole=is_without_remainder(tiles))
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     of_text: list[_Attempt] = [_counted_steps, _fixed_rows, _readings, repaired]
@@ -93,6 +94,11 @@ def hints(result: Result) -> Iterator[str]:
     if not changed and is_without_remainder(found):
         yield from remainder_repairs(result, file.kernel)
     yield from _smaller(result, file.kernel)
+
+
+def _is_by_value(result: Result) -> bool:
+    """Return whether a value of A or B decides what a kernel computes, so that no size is known to be right."""
+    return any(each.endswith(BY_VALUE) for each in result.warnings)
 
 
 def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
@@ -194,7 +200,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if is_right(rest):
                 yield hint_of(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
-            else:
+            elif not _is_by_value(result):
                 yield from without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
