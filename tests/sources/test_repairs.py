@@ -12,6 +12,9 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
+from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.operands import Operands
+from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 
@@ -67,6 +70,33 @@ def test_the_guards_that_a_kernel_of_a_fixed_size_lacks_are_shown() -> None:
     assert "for (int t = 0; t < (WIDTH + 16 - 1) / 16; t++) {" in result.stdout
     assert "a[y][x] = row < WIDTH && t * 16 + x < WIDTH ? A[row * WIDTH + t * 16 + x] : 0;" in result.stdout
     assert "if (row < WIDTH && col < WIDTH) C[row * WIDTH + col] = sum;" in result.stdout
+
+
+@pytest.mark.parametrize(("statement", "guarded"), section_of(__file__, "guarded_statements").values())
+def test_guards_of_one_statement_do_not_overlap(statement: str, guarded: str) -> None:
+    text = f"__global__ void mul(float *A, float *B, float *C)\n{{\n    {statement}\n    __syncthreads();\n}}\n"
+    operands = Operands({"A": "A", "B": "B", "C": "C"}, {"m": "m", "n": "n", "k": "k"}, "", "0")
+    (edit,) = remainder_edits(text, device_nodes(text, "mul"), operands)
+    assert edit.text == text.replace(statement, guarded)
+
+
+IN_C = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y*8 + threadIdx.y, col = blockIdx.x*8 + threadIdx.x;
+    C[row*n+col] = 0;
+    for (int i = 0; i < k; i++)
+        C[row*n+col] += A[row*k+i] * B[i*n+col];
+}
+void f(int m, int n, int k) { mul<<<dim3((n + 7) / 8, (m + 7) / 8), dim3(8, 8)>>>(a, b, c, m, n, k); }
+"""
+
+
+def test_a_kernel_without_barriers_that_sums_in_c_gets_one_guard_before_its_first_access() -> None:
+    guard = "if (row >= m || col >= n) return;"
+    output = run(IN_C).stdout
+    assert f" with a guard before the loop in line 4:\n    {guard} C[row*n+col] = 0;\n" in output
+    assert run(IN_C.replace("    C[row*n+col] = 0;", f"    {guard} C[row*n+col] = 0;")).exit_code == 0
 
 
 def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:

@@ -3,6 +3,7 @@
 - ``edits`` makes the changed sources, likely ones first, each of one kind of mistake.
 - ``loop_edits`` makes those of the bounds of loops.
 - ``remainder_edits`` makes those for sizes that leave a remainder: guards, zeros and the last step.
+- ``return_edits`` makes a guard that ends the threads beyond C.
 - ``tensor_core_edits`` makes those of fragments, ``ldmatrix``, ``mma`` and descriptors.
 - ``trial`` runs them until one makes the product right.
 """

@@ -25,11 +25,23 @@ class Edit:
     what: str
 
 
+def before(node: Node, text: str) -> tuple[Node, str]:
+    """Return the change of a node's first word that puts a text before it, so that the rest can change, too."""
+    while node.children:
+        node = node.children[0]
+    return node, f"{text} {text_of(node)}"
+
+
 def replaced(source: bytes, changes: Iterable[tuple[Node, str]], what: str = "") -> Edit:
-    """Return a source in which some nodes have other texts of one line each."""
-    pairs = sorted(changes, key=lambda each: each[0].start_byte)
+    """Return a source in which some nodes have other texts of one line each.
+
+    A node within another one of them is not changed by itself.
+    """
+    pairs = sorted(changes, key=lambda each: (each[0].start_byte, -each[0].end_byte))
     text, at = b"", 0
     for node, new in pairs:
+        if node.start_byte < at:
+            continue
         text += source[at : node.start_byte] + new.encode()
         at = node.end_byte
     first, new = pairs[0]

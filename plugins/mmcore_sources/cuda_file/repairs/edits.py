@@ -11,14 +11,15 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
+from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
+from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
 _OTHER_COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&"}
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim)\.([xy])")
 _LENGTHS = ("n", "k", "lda", "ldb", "ldc", "m")  # the roles of sizes as lengths of rows, likely ones first
-_PLACE = re.compile(r"\[\(?(\w+) \* (\w+)\)? \+ (\w+)\]")
 _LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
 _WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
 
@@ -29,21 +30,21 @@ _NARROWER = {
 }
 
 
-def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
+def edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[Edit]:
     """Yield changed sources, likely ones first.
 
     Args:
         text: the source.
         entry: the name of the kernel; device functions are changed, too.
-        sizes: the roles of the kernel's sizes by their names.
+        operands: the names of the kernel's matrices and sizes.
         element: the C++ type of a sum; empty if no change to it is tried.
     """
     wider = _with_wider_sum(text, entry, element)
     if wider is None:
-        yield from _edits(text, entry, sizes, element)
+        yield from _edits(text, entry, operands, element)
         return
     yield wider
-    for edit in _edits(wider.text, entry, sizes, element):
+    for edit in _edits(wider.text, entry, operands, element):
         yield replace(edit, what=f"{wider.what} in line {wider.line}, and {edit.what}")
 
 
@@ -53,7 +54,7 @@ def _with_wider_sum(text: str, entry: str, element: str) -> Edit | None:
     return next((each for each in sums if re.search(r"instead of (?:float|(?:__)?half) ", each.what)), None)
 
 
-def _edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
+def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[Edit]:
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
@@ -65,10 +66,10 @@ def _edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Ite
     yield from _exchanged_subscripts(source, nodes)
     yield from _other_strides(source, nodes)
     yield from _other_variables(source, nodes)
-    yield from _other_sizes(source, nodes, sizes)
+    yield from _other_sizes(source, nodes, operands.sizes)
     yield from _multiplied(source, nodes)
     yield from _other_comparisons(source, nodes)
-    yield from guards(text, entry, sizes)
+    yield from guards(text, entry, operands)
     yield from _other_axes(source, nodes)
     yield from _added(source, nodes)
 
@@ -106,20 +107,10 @@ def whole_steps(text: str, entry: str, sizes: Mapping[str, str]) -> Node | None:
     return next(of_k, None)
 
 
-def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
+def guards(text: str, entry: str, operands: Operands) -> Iterator[Edit]:
     """Yield a source in which the threads beyond C return before the first loop, if there is no barrier."""
-    nodes = device_nodes(text, entry)
-    loop = next((each.children[0] for each in nodes if each.type == "for_statement"), None)
-    names = {role: name for name, role in sizes.items()}
-    if loop is None or "n" not in names or any(text_of(each) == "__syncthreads" for each in nodes):
-        return
-    stores = (text_of(each.children[0]) for each in nodes if each.type == "assignment_expression")
-    for match in filter(None, map(_PLACE.search, stores)):
-        row, length, column = match.groups()
-        if length in (names["n"], names.get("ldc")):
-            guard = f"if ({row} >= {names.get('m', names['n'])} || {column} >= {names['n']}) return;"
-            yield replaced(text.encode(), [(loop, f"{guard} for")], "a guard before the loop")
-            return
+    if (guard := return_before_loop(device_nodes(text, entry), operands)) is not None:
+        yield replaced(text.encode(), [guard], BEFORE_LOOP)
 
 
 def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

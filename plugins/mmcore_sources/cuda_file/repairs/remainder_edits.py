@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
-from mmcore_sources.cuda_file.inference.size_names import SIDES
-from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.edit import Edit, before, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
-
-_WEAKER = re.compile(r"[&|^?<>=)(].*[(]|[&|^?<>=]")  # operators that bind less than a comparison, and more parentheses
-
-
-@dataclass(frozen=True)
-class Operands:
-    """The names of a kernel's matrices and sizes.
-
-    Attributes:
-        matrices: the matrix of each pointer, by name: "A", "B", "C".
-        sizes: the role of each size, by name: "m", "n", "k", "lda", "ldb", "ldc".
-        column_major: the matrices that are stored by columns.
-        zero: an element 0 in C++.
-    """
-
-    matrices: Mapping[str, str]
-    sizes: Mapping[str, str]
-    column_major: str
-    zero: str
-
-    def extents(self, matrix: str) -> tuple[str, str]:
-        """Return the names of the number of rows and of their length, as stored; "" for unknown ones."""
-        names = {role: name for name, role in self.sizes.items()}
-        order = SIDES[matrix][::-1] if matrix in self.column_major else SIDES[matrix]
-        square = next(iter(names.values())) if len(names) == 1 else ""
-        rows, length = (names.get(role, square) for role in order)
-        return rows, length
-
-    def strides(self, matrix: str) -> set[str]:
-        """Return the names of the length of a row in memory."""
-        leading = f"ld{matrix.lower()}"
-        return {self.extents(matrix)[1], *(name for name, role in self.sizes.items() if role == leading)} - {""}
+from mmcore_sources.cuda_file.repairs.operands import Operands
+from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
 
 
 def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Iterator[Edit]:
@@ -50,7 +17,11 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
     zeros = [*_zeros(nodes, operands)]
     names = {name for name, role in operands.sizes.items() if role == "k" or len(operands.sizes) == 1}
     steps = [(each, rounded_up(each)) for each in quotients(nodes) if names & {*identifiers(each)}]
-    guarded = [*_guarded_loads(nodes, operands), *_guarded_stores(nodes, operands)]
+    guarded = [*_guarded(nodes, operands)]
+    if (guard := return_before_loop(nodes, operands)) is not None:
+        yield replaced(source, [guard], BEFORE_LOOP)
+        if steps:
+            yield replaced(source, [*steps, guard], f"a last step and {BEFORE_LOOP}")
     if returns := _returns_before_barriers(nodes):
         whole = [*returns, *guarded, *_whole_guards(nodes, operands)]
         yield replaced(source, whole, "guards instead of the return before a barrier")
@@ -91,20 +62,31 @@ def _assigned(body: Node) -> Iterator[tuple[Node, Node]]:
                 yield each.children[0], each.children[2]
 
 
-def _guarded_loads(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
-    for node in _accesses(nodes, operands, "AB"):
-        if not _is_stored_to(node) and (inside := _inside(node, operands)):
-            guarded = f"{inside} ? {text_of(node)} : {operands.zero}"
-            above = node.parent
-            alone = above is not None and above.type == "assignment_expression"
-            yield node, guarded if alone else f"({guarded})"
-
-
-def _guarded_stores(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+def _guarded(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    """Yield a condition for each unguarded store to C, and zeros for loads of A and B that are outside."""
+    conditions = dict[int, list[str]]()  # of the statements that store to C
     for node in _accesses(nodes, operands, "C"):
         statement = node.parent.parent if _is_stored_to(node) and node.parent is not None else None
-        if statement is not None and statement.type == "expression_statement" and (inside := _inside(node, operands)):
-            yield statement, f"if ({inside}) {text_of(statement)}"
+        if statement is None or statement.type != "expression_statement" or statement.id in conditions:
+            continue
+        if place := operands.place(node):
+            conditions[statement.id] = place.inside
+            yield before(statement, f"if ({' && '.join(place.inside)})")
+    for node in _accesses(nodes, operands, "AB"):
+        above, place = node.parent, None if _is_stored_to(node) else operands.place(node)
+        if above is None or above.type == "pointer_expression" or place is None:
+            continue
+        known = conditions.get(_statement(node).id, [])
+        if inside := [each for each in place.inside if each not in known]:
+            zero = f"{' && '.join(inside)} ? {text_of(node)} : {operands.zero}"
+            yield node, zero if above.type in ("assignment_expression", "init_declarator") else f"({zero})"
+
+
+def _statement(node: Node) -> Node:
+    """Return the statement or declaration that contains an expression."""
+    while node.parent is not None and not node.type.endswith(("_statement", "declaration")):
+        node = node.parent
+    return node
 
 
 def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
@@ -118,24 +100,24 @@ def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[N
     """Yield the conditions of loads of A and B, which may guard one axis alone, each with a guard of both."""
     for node in (each for each in nodes if each.type == "conditional_expression"):
         condition, access = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
-        if condition is None or access is None or access.type != "subscript_expression":
+        if condition is None or access is None:
             continue
-        if operands.matrices.get(text_of(access.children[0]), "-") in "AB" and (inside := _inside(access, operands)):
-            yield condition, inside
+        if operands.is_element(access, "AB") and (place := operands.place(access)):
+            yield condition, " && ".join(place.inside)
 
 
 def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
     """Yield conditions of loads that test one size of a matrix alone, with the other one."""
     lacking: dict[int, tuple[Node, dict[str, None]]] = {}
     for node in nodes:
-        guard = _guard(node) if _is_of(node, operands, "AB") and not _is_stored_to(node) else None
+        guard = _guard(node) if operands.is_element(node, "AB") and not _is_stored_to(node) else None
         condition = guard.child_by_field_name("condition") if guard is not None else None
         if condition is None:
             continue
         tested = "".join(text_of(condition).split())
-        inside = _inside(node, operands).split(" && ")
-        lacks = [each for each in inside if "".join(each.split()) not in tested]
-        if len(lacks) == 1 < len(inside):
+        place = operands.place(node)
+        lacks = [each for each in place.inside if "".join(each.split()) not in tested] if place else []
+        if len(lacks) == 1:
             lacking.setdefault(condition.id, (condition, {}))[1][lacks[0]] = None
     for condition, parts in lacking.values():
         text = text_of(condition)
@@ -145,12 +127,7 @@ def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tup
 
 def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
     """Yield the subscripts of some matrices that no condition guards."""
-    yield from (each for each in nodes if _is_of(each, operands, matrices) and _guard(each) is None)
-
-
-def _is_of(node: Node, operands: Operands, matrices: str) -> bool:
-    """Return whether a node is a subscript of some matrices."""
-    return node.type == "subscript_expression" and operands.matrices.get(text_of(node.children[0]), "-") in matrices
+    yield from (each for each in nodes if operands.is_element(each, matrices) and _guard(each) is None)
 
 
 def _is_stored_to(node: Node) -> bool:
@@ -164,29 +141,3 @@ def _guard(node: Node) -> Node | None:
     while above is not None and above.type not in ("if_statement", "conditional_expression"):
         above = above.parent
     return above
-
-
-def _inside(access: Node, operands: Operands) -> str:
-    """Return the condition that ``X[row * length + column]`` is in its matrix; "" for other indexes."""
-    matrix = operands.matrices[text_of(access.children[0])]
-    rows, length = operands.extents(matrix)
-    index = access.children[1].named_children[0]
-    row, others = "", list[str]()
-    for summand in _summands(index):
-        strides = operands.strides(matrix)
-        left, sign, right = map(text_of, summand.children) if summand.type == "binary_expression" else ("", "", "")
-        if sign == "*" and {left, right} & strides and not row:
-            row = left if right in strides else right
-        else:
-            others.append(text_of(summand))
-    if row.startswith("(") and row.endswith(")") and not _WEAKER.search(row):
-        row = row[1:-1]
-    return f"{row} < {rows} && {' + '.join(others)} < {length}" if row and others and rows and length else ""
-
-
-def _summands(node: Node) -> Iterator[Node]:
-    if node.type == "binary_expression" and text_of(node.children[1]) == "+":
-        yield from _summands(node.children[0])
-        yield from _summands(node.children[2])
-    else:
-        yield node

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.arguments import MATRICES, SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
 from mmcore.result import Result
@@ -26,7 +26,8 @@ from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import INDENT, Edit, in_line
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
-from mmcore_sources.cuda_file.repairs.remainder_edits import Operands, remainder_edits
+from mmcore_sources.cuda_file.repairs.operands import Operands
+from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from mmcore_sources.cuda_file.repairs.search import TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
@@ -109,11 +110,13 @@ def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     text, up, what = kernel.source_text(), rounded_up_grid(kernel), ""
     if up is not None:
         kernel, what = up
-    roles = parameter_roles(kernel)
-    matrices = {name: role for name, role in roles.items() if role in ("A", "B", "C")}
-    operands = Operands(matrices, sizes_of(kernel), kernel.column_major, _ZEROS.get(kernel.dtype, "0"))
-    for edit in remainder_edits(text, device_nodes(text, kernel.entry.partition("<")[0]), operands):
+    for edit in remainder_edits(text, device_nodes(text, kernel.entry.partition("<")[0]), _operands(kernel)):
         yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, edit)}"
+
+
+def _operands(kernel: Kernel) -> Operands:
+    matrices = {name: role for name, role in parameter_roles(kernel).items() if role in MATRICES}
+    return Operands(matrices, sizes_of(kernel), kernel.column_major, _ZEROS.get(kernel.dtype, "0"))
 
 
 def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], seconds: float) -> Iterator[str]:
@@ -166,14 +169,16 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
         return
-    text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], sizes_of(kernel)
-    if not sizes.keys() & parameter_roles(kernel).keys():  # a source that fixes its sizes may allow no whole tiles
+    text, name, operands = kernel.source_text(), kernel.entry.partition("<")[0], _operands(kernel)
+    if (
+        not operands.sizes.keys() & parameter_roles(kernel).keys()
+    ):  # a source that fixes its sizes may allow no whole tiles
         yield from _changed_at_remainders(kernel)
     if rounded is not None:
         larger, what = rounded
-        for edit in guards(text, name, sizes):
+        for edit in guards(text, name, operands):
             yield replace(larger, text=edit.text), f"{what}, and {in_line(edit)}"
-    for edit in itertools.chain(_of_threads(kernel), edits(text, name, sizes, _TYPES.get(kernel.dtype, ""))):
+    for edit in itertools.chain(_of_threads(kernel), edits(text, name, operands, _TYPES.get(kernel.dtype, ""))):
         yield replace(kernel, text=edit.text), in_line(edit)
 
 
