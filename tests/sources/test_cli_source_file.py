@@ -264,6 +264,12 @@ def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
     assert "without a remainder" not in output
 
 
+def test_a_product_that_is_right_where_the_sizes_are_equal_says_so(folder: Path) -> None:
+    (folder / "exchanged.cu").write_text(RIGHT.replace("row >= m || col >= n", "row >= n || col >= m"))
+    output = emulated("run exchanged.cu --size 40x33x41 --block 16x16 --quiet").stdout
+    assert "hint: the product is right at 49×49×49, where the sizes are equal: no remainder is the cause" in output
+
+
 def test_hazards_are_looked_for_in_whole_tiles_if_the_product_has_some(folder: Path) -> None:
     tiles = {"blockIdx.y * blockDim.y": "blockIdx.y * 128", "blockIdx.x * blockDim.x": "blockIdx.x * 128"}
     one = "for (int y = row; y < row / 128 * 128 + 128; y += 8) for (int x = col; x < col / 128 * 128 + 128; x += 32) {"

@@ -112,6 +112,14 @@ def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.Monk
     assert re.search(r"^tried \d+ changes of the source for \d+ s: none makes it right\nTEST FAIL$", output, re.M)
 
 
+def test_a_search_without_success_is_not_reported_before_guards_that_make_the_product_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    output = run(remainders("guards")[0]).stdout
+    assert (" with a last step and guards:" in output, "tried" in output) == (True, False)
+
+
 VECTORS = """
 __global__ void first(const float *A, const float *B, float *C, int m, int n, int k)
 {
@@ -149,6 +157,7 @@ def test_whole_tiles_are_tried_before_changes_of_a_product_that_is_right_beside_
 ) -> None:
     monkeypatch.setattr(trial, "_ALL_SECONDS", -1.0)  # the limit of a search that knows of no right size
     monkeypatch.setattr(trial, "_FEW_SECONDS", -2.0)
+    monkeypatch.setattr(trial, "_SOME_SECONDS", 600.0)  # until a guard before the loop is tried
     text = VECTORS.replace("C[row * n + col] = sum;", "if (row < m && col < n) C[row * n + col] = sum;")
     output = run(text, "-m", "24", "-n", "32", "-k", "32").stdout
     assert "out-of-bounds-read" in output

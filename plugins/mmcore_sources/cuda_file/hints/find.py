@@ -44,6 +44,7 @@ from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
+from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, parameter_roles, remainder_repairs, repairs
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -86,19 +87,23 @@ def hints(result: Result) -> Iterator[str]:
         found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break
-    changed = any(each.startswith(REPAIRED) for each in found)
     found += tiles
     if not any(each.startswith("hint") for each in found):
         found += own_sizes(result, file)
-    yield from found
-    if not changed and is_without_remainder(found):
-        yield from remainder_repairs(result, file.kernel)
+    if not _names_a_change(found) and is_without_remainder(found):
+        found += remainder_repairs(result, file.kernel)
+    changed = _names_a_change(found)  # perhaps after a search without success
+    yield from (each for each in found if not (changed and each.endswith(NONE_RIGHT)))
     yield from _smaller(result, file.kernel)
 
 
 def _is_by_value(result: Result) -> bool:
     """Return whether a value of A or B decides what a kernel computes, so that no size is known to be right."""
     return any(each.endswith(BY_VALUE) for each in result.warnings)
+
+
+def _names_a_change(found: Iterable[str]) -> bool:
+    return any(each.startswith(REPAIRED) for each in found)
 
 
 def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
@@ -199,13 +204,21 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if is_right(rest):
-                yield hint_of(f"the product is right at {size_of(rest)}, so that no remainder is the cause", rest)
+                yield hint_of(f"the product is right at {size_of(rest)}{_no_remainder(rest, file.kernel)}", rest)
             elif not _is_by_value(result):
                 yield from without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file))
+
+
+def _no_remainder(right: Cell, kernel: Kernel) -> str:
+    """Return a clause that no remainder is the cause of a wrong product, since another with remainders is right."""
+    fixed = any(isinstance(each, Square | FixedSizes) for each in kernel.constraints)
+    if right.m == right.n == right.k and not fixed:
+        return ", where the sizes are equal: no remainder is the cause, but a size in another's place may be"
+    return ", so that no remainder is the cause"
 
 
 def _tried(

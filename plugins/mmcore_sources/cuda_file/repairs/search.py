@@ -10,6 +10,8 @@ from mmcore.result import Result
 
 TRIED = "tried"
 """The beginning of the sentence that a long search found no change."""
+NONE_RIGHT = "none makes it right"
+"""The end of this sentence, and of the one that it is not repeated."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
-from mmcore_sources.cuda_file.repairs.search import TRIED, Search
+from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT, TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
@@ -54,7 +54,7 @@ def repairs(result: Result, kernel: Kernel, *, whole: bool = False) -> Iterator[
         return
     search = Search.of(result, kernel, "words")
     if other := search.fruitless():
-        yield f"no change of the source is tried: {other} has the same faults, and none makes it right"
+        yield f"no change of the source is tried: {other} has the same faults, and {NONE_RIGHT}"
         return
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
@@ -132,7 +132,7 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
             return
     if seconds > _FEW_SECONDS and (took := time.monotonic() - begin) >= _FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
-        yield f"{TRIED} {changes} of the source for {took:.0f} s: none makes it right"
+        yield f"{TRIED} {changes} of the source for {took:.0f} s: {NONE_RIGHT}"
 
 
 def _lines(text: str, edit: Edit) -> str:
