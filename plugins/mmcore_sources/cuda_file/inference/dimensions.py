@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -64,8 +65,12 @@ def _definitions(node: Node, name: str) -> Iterator[Definition]:
 
 
 def _sets(function: Node, place: int) -> bool:
-    """Return whether a parameter of a host function refers to a ``dim3`` of its caller."""
+    """Return whether a host function assigns to a parameter that refers to a ``dim3`` of its caller."""
     declarator = next((each for each in walk(function) if each.type == "function_declarator"), None)
     parameters = None if declarator is None else declarator.child_by_field_name("parameters")
     listed = [] if parameters is None else [text_of(each) for each in parameters.named_children]
-    return place < len(listed) and listed[place].startswith("dim3") and any(sign in listed[place] for sign in "&*")
+    if place >= len(listed) or not listed[place].startswith("dim3") or not any(sign in listed[place] for sign in "&*"):
+        return False
+    name = parameter_names(function)[place]
+    assigned = (text_of(each.children[0]) for each in walk(function) if each.type == "assignment_expression")
+    return any(re.fullmatch(rf"\(?\*?{re.escape(name)}\)?((?:\.|->)[xyz])?", each) for each in assigned)

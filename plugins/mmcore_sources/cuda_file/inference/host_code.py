@@ -127,6 +127,12 @@ class Reader:
             for (reader, part), axis in zip(parts or [(self, _ONE)], "xyz", strict=False)
         ]
 
+    def _dimensions(self, name: str, depth: int) -> list[tuple[Reader, Node]] | None:
+        """Return the extents of a variable or parameter of type dim3."""
+        if (found := self._variable(name, depth)) is not None or (argument := self._passed(name)) is None:
+            return found
+        return self.caller(argument)._dimensions(text_of(argument.value), depth + 1) if depth < _DEEPEST else None
+
     def _of_value(self, value: Node, depth: int) -> list[tuple[Reader, Node]]:
         """Return the extents in an initial value, which may be a list."""
         return self._listed(value) if value.type in _LISTS else self.parts(value, depth)
@@ -185,7 +191,7 @@ class Reader:
                 return self._named(text_of(node).removeprefix("this->"), depth)
             case "field_expression":
                 owner, _, axis = text_of(node).partition(".")
-                if axis in ("x", "y", "z") and (dimensions := self._variable(owner, depth + 1)) is not None:
+                if axis in ("x", "y", "z") and (dimensions := self._dimensions(owner, depth + 1)) is not None:
                     reader, part = [*dimensions, *[(self, _ONE)] * 2]["xyz".index(axis)]
                     return reader.number(part, depth + 1), False
             case "binary_expression" if (product := product_name(text_of(node))) in self.names:

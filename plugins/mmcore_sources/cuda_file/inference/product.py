@@ -14,6 +14,7 @@ from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.program import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
+from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
@@ -77,6 +78,7 @@ def product_of(kernel: SourceKernel) -> Product:
     source, body, given, chosen = kernel.source, kernel.body, kernel.given, kernel.chosen
     roles, constraints, notes = _roles(kernel)
     refuse_host_steps(kernel, roles)
+    refuse_activation(kernel, roles)
     fragment = None if roles.sizes else single_fragment(source, body)
     if fragment is not None:
         constraints = (fragment[0],)

@@ -51,7 +51,9 @@ def program_sizes(
     values: Mapping[str, Any],
     of_template: Mapping[str, int],
 ) -> tuple[Constraint, ...]:
-    """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
+    """Return the multiples that the sizes of a kernel's own program are, if nothing guards remainders.
+
+    A guard in a kernel guards none where the grid is rounded down.
 
     ``values`` contains the extents of the block and the config, ``of_template`` the sizes that the launch passes as
     template parameters. The result is what the host function asks for, if it does. It is empty if the program has
@@ -65,10 +67,14 @@ def program_sizes(
     sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
     if roles.square and sizes:
         sizes = dict.fromkeys("mnk", max(sizes.values()))
-    if roles.depth and "n" in sizes:
+    if "n" in sizes and "m" not in roles.sizes.values():
         # The kernel cannot see a remainder of rows whose number it does not get.
-        sizes |= {"k": roles.depth, **({} if "m" in roles.sizes.values() else {"m": sizes["n"]})}
-    if launch is None or sizes.keys() < set("mnk") or _changes(launch) or guards(body, set(roles.sizes)):
+        sizes["m"] = sizes["n"]
+    if roles.depth and "n" in sizes:
+        sizes["k"] = roles.depth
+    if launch is None or sizes.keys() < set("mnk") or _changes(launch):
+        return ()
+    if "//" not in rule.grid and guards(body, set(roles.sizes)):
         return ()
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
