@@ -4,6 +4,7 @@
 - ``loop_edits`` makes those of the bounds of loops.
 - ``remainder_edits`` makes those for sizes that leave a remainder: guards, zeros and the last step.
 - ``return_edits`` makes a guard that ends the threads beyond C.
+- ``fragment_edits`` makes those of a thread's place in a fragment of ``mma``, and of packed halves.
 - ``tensor_core_edits`` makes those of fragments, ``ldmatrix``, ``mma`` and descriptors.
 - ``trial`` runs them until one makes the product right.
 """

@@ -1,4 +1,4 @@
-"""Changes of tensor cores' code: layouts, ``ldmatrix``, registers of ``mma``, descriptors, parities of mbarriers."""
+"""Changes of tensor cores' code: layouts, ``ldmatrix``, fragments of ``mma``, descriptors, parities of mbarriers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.fragment_edits import fragment_edits
 
 _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_major": "mem_col_major",
                  "mem_col_major": "mem_row_major"}  # fmt: skip
@@ -17,6 +18,7 @@ _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
 
 def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
+    yield from fragment_edits(source, nodes)
     for node in nodes:
         word = text_of(node)
         if node.type in ("type_identifier", "identifier") and word in _OTHER_LAYOUT:

@@ -1,0 +1,50 @@
+"""Changes of how threads fill the fragments of ``mma``: their rows and columns, and the halves of a register."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_PACKED = re.compile(r"(?:__)?(?:halves|floats|make_|pack)_?\w*")
+_QUOTIENT = {("/", "4"): 4, ("/", "8"): 8, (">>", "2"): 4, (">>", "3"): 8}
+_REMAINDER = {("%", "4"): 4, ("%", "8"): 8, ("&", "3"): 4, ("&", "7"): 8}
+
+
+def fragment_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield the changes of the fragments that the nodes of a kernel and its device functions fill."""
+    if any(each.type == "gnu_asm_expression" and "mma" in text_of(each) for each in nodes):
+        yield from _other_places(source, nodes)
+        yield from _exchanged_halves(source, nodes)
+
+
+def _other_places(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which a thread's row is its quotient by 4 and its column the remainder, not the reverse.
+
+    Eight groups of four threads hold a fragment of eight rows.
+    """
+    places: dict[tuple[str, int], list[tuple[Node, str]]] = {}
+    for node in (each for each in nodes if each.type == "binary_expression"):
+        thread, sign, number = map(text_of, node.children)
+        for divisors, other in ((_QUOTIENT, f"{thread} % 4"), (_REMAINDER, f"{thread} / 4")):
+            if (divisor := divisors.get((sign, number))) is not None:
+                places.setdefault((thread, divisor), []).append((node, other))
+    for changes in places.values():
+        words = dict.fromkeys(f"{other} instead of {text_of(node)}" for node, other in changes)
+        if len(words) > 1:
+            yield replaced(source, changes, " and ".join(words))
+
+
+def _exchanged_halves(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which the two halves of a register have changed places, in all pairs or in one."""
+    pairs = list[tuple[str, list[tuple[Node, str]]]]()
+    for node in (each for each in nodes if each.type == "call_expression"):
+        name, arguments = text_of(node.children[0]), node.child_by_field_name("arguments")
+        values = arguments.named_children if arguments is not None else []
+        if len(values) == 2 and _PACKED.fullmatch(name):
+            pairs.append((name, [(values[0], text_of(values[1])), (values[1], text_of(values[0]))]))
+    several = [(pairs[0][0], [each for _, changes in pairs for each in changes])] if len(pairs) > 1 else []
+    for name, changes in [*several, *pairs]:
+        yield replaced(source, changes, f"the arguments of {name} exchanged")
