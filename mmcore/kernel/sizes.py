@@ -14,7 +14,11 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
 class Sizes(NamedTuple):
-    """The sizes of one product, as in C (m×n) = A (m×k) · B (k×n)."""
+    """The sizes of one product.
+
+    Attributes:
+        m, n, k: those of C (m×n) = A (m×k) · B (k×n).
+    """
 
     m: int
     n: int
