@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -24,7 +24,8 @@ NOT_RUN = "not run at "
 COULD_NOT_RUN = 2
 """The exit status of a command that could not run."""
 
-_UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
+_UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product; its hint is an option
+_MISREAD = "not counted: it is right only in the unusual reading"
 _WRONG_NUMBERS = ("wrong-product", "unrepeatable", "rounded-down-grid", "uncovered-product", _UNUSUAL_READING)
 """Kinds of violations that are no hazards."""
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
@@ -60,13 +61,12 @@ class Answer:
     @property
     def faults(self) -> Sequence[str]:
         """The faults that a result reports, a line each; none if it is right."""
-        if self.document is None:
-            return [self.reason]
-        if self.document.get("verified"):
+        if self.document is not None and self.document.get("verified"):
             return []
-        if "violations" not in self.document:  # the process ended before there was a result
+        if self.document is None or "violations" not in self.document:  # the process ended before there was a result
             return [self.reason]
-        lines = [str(Violation.from_json(each)) for each in self.document["violations"]]
+        violations = map(Violation.from_json, self.document["violations"])
+        lines = [str(replace(each, hint="") if each.kind == _UNUSUAL_READING else each) for each in violations]
         verification = Verification.from_json(self.document)
         if verification is not None and verification.mismatch is not None:
             lines.append(f"wrong-product: {verification.mismatch}")
@@ -153,7 +153,7 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
         if criterion.name == "compiles":
             part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
         elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
-            message = misread[0]
+            message, misread = misread[0], [_MISREAD]  # its reason once
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
             message = "not counted: it is right at no shown size"
             if all(answers.get(_run(size), _NONE).not_run for size in task.shown):

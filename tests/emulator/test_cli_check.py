@@ -95,7 +95,10 @@ def test_a_file_that_is_right_only_in_an_unusual_reading_fails(tmp_path: Path) -
     path.write_text(kernel_source("right").replace("column] = sum", "column] += sum"))
     result = mmcore("check", str(path), "--block", "16x8")
     assert result.exit_code == 1
-    assert "\nunusual-reading\n  right only if read as C = C + A·B, which nothing in adds.cu supports" in result.stdout
+    place = "\nunusual-reading at adds.cu:10\n"
+    assert place in result.stdout
+    assert "  line 10 adds to C: write = instead of +=, or zero C before the launch; right only if" in result.stdout
+    assert "\n  try --beta 1 if this is meant\n" in result.stdout
 
 
 def test_elements_are_not_called_threads() -> None:

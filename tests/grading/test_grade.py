@@ -341,6 +341,26 @@ def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, messag
     assert (found.points, found.message) == (0, message)
 
 
+def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
+    names = ("shown-sizes", "hidden-sizes", "any-size")
+    task = Task("a product", (Sizes(8, 8, 8),), tuple(Criterion(name, 1) for name in names), hidden=(Sizes(9, 9, 9),))
+    advice = "line 3 adds to C: write = instead of +="
+    fault = Violation("unusual-reading", advice, source="a.cu", line=3, hint="--beta 1 if this is meant")
+    wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None, "sizes": []})
+    right = Answer(0, {"verified": True})
+    answers = {"compile": right, "run 8x8x8": right, "run 9x9x9": right, "run": wrong}
+    grade = Grade("a", "a.cu", tuple(outcomes(task, answers, {})))
+    assert [(each.points, each.message) for each in grade.outcomes] == [
+        (0, f"unusual-reading at a.cu:3: {advice}"),
+        (0, "not counted: it is right only in the unusual reading"),
+        (0, "not counted: it is right only in the unusual reading"),
+    ]
+    page = student_page(task, grade, Submission("a", (("a.cu", b"one\ntwo\nthree\n"),)))
+    below = page.partition("What is missing")[2]
+    assert (below.count(advice), "--beta" in page) == (1, False)
+    assert below.index("three</") < below.index(advice)
+
+
 def test_a_grid_that_leaves_a_part_of_c_out_costs_any_size_alone() -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2), Criterion("no-hazards", 1)))
     fault = Violation("uncovered-product", "the grid is 2×2", array="C", source="a.cu", line=3)

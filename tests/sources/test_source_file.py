@@ -132,6 +132,34 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     assert (mixed.column_major, mixed.arguments) == ("B", ("A", "B", "C", "m", "n", "k"))
 
 
+@pytest.mark.parametrize(
+    ("store", "advice"),
+    [
+        ("C[row * n + col] += sum;", "adds to C: write = instead of +="),
+        ("C[row * n + col] = C[row * n + col] + sum;", "adds to C: write the sum without C's old value"),
+        ("for (int j = 0; j < n; j += 4) C[row * n + j + col] += sum;", "adds to C: write = instead of +="),
+        ("for (int j = 0; j < 1; j++) C[row * n + col] += sum;", "sums in C: write 0 there before the loop in line 8"),
+        ("while (sum) { C[row * n + col] += sum; sum = 0; }", "sums in C: write 0 there before the loop in line 8"),
+        ("while (col < n) { C[row * n + col] += sum; col += n; }", "adds to C: write = instead of +="),
+    ],
+)
+def test_a_sum_in_the_place_of_c_has_its_line_and_a_change(store: str, advice: str) -> None:
+    program = "void f(int n) { mul<<<dim3(n, n), 1>>>(a, b, c, n); }"
+    text = f"""__global__ void mul(float *A, float *B, float *C, int n)
+{{
+    int row = blockIdx.y, col = blockIdx.x;
+    if (row >= n || col >= n) return;
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += A[row * n + i] * B[i * n + col];
+    {store}
+}}
+{program}
+"""
+    (found,) = inferred(text).unusual
+    assert (found.line, found.advice) == (8, f"{advice}, or zero C before the launch in line 10")
+
+
 @cases(__file__, "an_unusual_reading_needs_evidence", "changes, after, evidence")
 def test_an_unusual_reading_needs_evidence(changes: dict[str, str], after: str, evidence: tuple[str, ...]) -> None:
     text = changed(NAIVE.replace("const ", ""), changes) + after

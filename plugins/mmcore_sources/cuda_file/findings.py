@@ -28,8 +28,10 @@ def findings(result: Result, extent: str) -> Findings | None:
     for each in inferred_of(file.reference).unusual if not result.cell.force else ():
         fault = _fault(result, file, each)
         if fault and not each.evidence:
-            meant = f"which nothing in {file.kernel.source.name} supports; {each.option} says that it is meant"
-            violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
+            source, advice = file.kernel.source.name, f"line {each.line} {each.advice}; " if each.line else ""
+            why = f"right only if read as {each.reading}, which nothing in {source} supports; {fault}"
+            meant, line = f"{each.option} if this is meant", each.line or None
+            violations.append(Violation("unusual-reading", advice + why, source=source, line=line, hint=meant))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
     if extent == "all" and not result.cell.force:

@@ -40,7 +40,13 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     note = Note("function", kernel.name, f"{kernel.language}, {why}", "--entry")
     notes = [note, *(each._replace(why=program.in_cells(each.why)) for each in inferred.notes)]
     unusual = [
-        replace(each, evidence=program.in_cells(each.evidence), lacks=program.in_cells(each.lacks))
+        replace(
+            each,
+            evidence=program.in_cells(each.evidence),
+            lacks=program.in_cells(each.lacks),
+            line=each.line - program.lines_before(each.line) if each.line else 0,
+            advice=program.in_cells(each.advice),
+        )
         for each in inferred.unusual
     ]
     warnings = tuple(map(program.in_cells, inferred.warnings))

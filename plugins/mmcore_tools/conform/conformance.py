@@ -306,7 +306,8 @@ class _Tests:
         with contextlib.suppress(MmcoreError):  # the case itself shows why it cannot run
             for each in judged(measure_cell(smallest.cell), self.kernel, "hazards").violations:
                 if each.kind == "unusual-reading":
-                    yield Outcome("product", str(smallest), FAILED, each.message, launch_command("run", smallest.cell))
+                    reason = f"{each.message}; try {each.hint}"
+                    yield Outcome("product", str(smallest), FAILED, reason, launch_command("run", smallest.cell))
 
     def _known_bugs(self, violating: Sequence[Case], outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
         """Yield failures for a kernel with known bugs: the symptoms found, or a declaration that no test confirms.

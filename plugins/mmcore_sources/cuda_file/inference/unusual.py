@@ -10,6 +10,7 @@ from typing import Any
 from mmcore.kernel.arguments import Scalar, TensorMap
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.additions import how_to_store
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.roles import Roles
 
@@ -31,6 +32,8 @@ class Unusual:
         option: the option that asks for the unusual one.
         evidence: the words of the file that support the unusual one; empty if none do.
         lacks: a sentence on what the unusual one needs and the file lacks; empty if it lacks nothing.
+        line: the line that has the unusual one; 0 if it is not known.
+        advice: a clause on this line, and on what to write for the usual one; empty without a line.
     """
 
     reading: str
@@ -39,6 +42,8 @@ class Unusual:
     option: str
     evidence: str
     lacks: str = ""
+    line: int = 0
+    advice: str = ""
 
     def __str__(self) -> str:
         why = f"because of {self.evidence}" if self.evidence else "although nothing in the file supports it"
@@ -68,8 +73,11 @@ def unusual_readings(
         evidence = filled or (f'the comment "{match[0]}"' if match else "")
         if not evidence and body.adds_atomically:
             evidence = "its atomic additions"
-        lacks = f"nothing zeroes C before the launch in {launch.place}" if launch and not filled else ""
-        yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks)
+        before = "before the launch" + (f" in {launch.place}" if launch else "")
+        lacks = f"nothing zeroes C {before}" if launch and not filled else ""
+        line, instead = how_to_store(body, roles.pointers["C"])
+        advice = f"{instead}, or zero C {before}" if line else ""
+        yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks, line, advice)
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
     if columns == "B" or (columns and by_map):
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
