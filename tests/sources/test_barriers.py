@@ -12,6 +12,7 @@ from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.repairs.trial import ChangeableBuild
 from tests.command_line import mmcore as command
 from tests.sources.test_python_file import notebook, written
+from tests.tables import section_of
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -73,6 +74,15 @@ def test_the_races_of_a_missing_barrier_share_a_hint(barriers: int, hints: list[
     places = [f"before {each}" for each in hints]
     expected = [f"__syncthreads() {each}" for each in places]
     assert tried(result.stdout) == expected + [f"__syncthreads() {' and '.join(places)}"] * bool(hints)
+
+
+def test_a_barrier_behind_the_initialisation_of_mbarriers_is_tried(folder: Path) -> None:
+    text = section_of(f"{Path(__file__).parent}/test_repairs.py", "parity")["text"].removeprefix("\n")
+    text = text.replace("    __syncthreads();\n", "")
+    (folder / "my.cu").write_text(text)
+    result = command("run", "my.cu", "--device", "emulator", "--seed", "1")
+    line = text[: text.index("for (int step")].count("\n") + 1
+    assert tried(result.stdout) == [f"__syncthreads() before line {line}"] * 2
 
 
 def test_a_barrier_in_a_notebook_of_numba_is_tried() -> None:

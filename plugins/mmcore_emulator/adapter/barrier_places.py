@@ -46,7 +46,7 @@ def races_of(violations: Iterable[Violation], kernel: Kernel) -> list[Race]:
 
 
 def _places(violation: Violation, statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    match, later = _EARLIER.search(violation.message), violation.line or 0
+    match, later = _EARLIER.search(violation.message), _line_in_kernel(violation)
     if match is None:
         return ()
     earlier = int(match[1])
@@ -59,13 +59,20 @@ def _places(violation: Violation, statements: Sequence[Statement]) -> tuple[Stat
     return tuple(body[first + 1 : second + 1])
 
 
+def _line_in_kernel(violation: Violation) -> int:
+    """Return the line of a violation in the kernel's function: that of the outermost call, or its own."""
+    return violation.callers[-1][1] if violation.callers else violation.line or 0
+
+
 def least_set(races: Sequence[Race]) -> tuple[Statement, ...]:
     """Return the fewest statements such that barriers before them order all races; none if more than a few are needed.
 
     Of several, those that are nearest before the later accesses of races are chosen.
     """
     nearest = {
-        each.begin: sum(race.violation.line == each.line for race in races) for race in races for each in race.places
+        each.begin: sum(_line_in_kernel(race.violation) == each.line for race in races)
+        for race in races
+        for each in race.places
     }
     places = sorted(
         {each for race in races for each in race.places}, key=lambda each: (-nearest[each.begin], -each.begin)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place
+from mmcore_emulator.isa.asynchronous.mbarriers import kind_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP
@@ -168,6 +169,8 @@ class Races:
         before = f" before line {line}" if line else " between them"
         behind = f" behind line {begin}" if begin else ""
         if same_block:
+            if (kind := kind_of(earlier)) is not None and kind.action == "init":
+                return f"__syncthreads(){before}, where all threads of the block reach it"
             if arrival := self._loops.early_arrival(earlier, accesses.at):
                 access = f"line {begin}" if begin not in (0, arrival) else "the access"
                 return f"the arrival at the mbarrier of line {arrival} behind {access}, not before it"

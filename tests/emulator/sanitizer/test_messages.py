@@ -56,6 +56,14 @@ def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
     assert all("a first wait for parity 1" in each.hint for each in report.hazards)
 
 
+def test_threads_that_use_an_mbarrier_before_it_is_initialised_lack_a_barrier_of_the_block() -> None:
+    source = WAITING.replace("    __syncthreads();\n", "")
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    line = source[: source.index("wait(&full")].count("\n") + 1
+    hints = {each.hint for each in report.hazards if each.kind == "shared-race"}
+    assert hints == {f"__syncthreads() before line {line}, where all threads of the block reach it"}
+
+
 def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() -> None:
     arrival = (
         'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(&full)));'
