@@ -197,3 +197,21 @@ def test_shared_memory_follows_from_a_variable_that_is_the_block_s_edge(
     text = DYNAMIC.replace(" EDGE", parameter).replace("SIZE", size).replace(" PASSED", passed)
     found = kernel(text)
     assert (block_and_grid(found), launch_text(found).shared_bytes) == (("b16", grid), shared)
+
+
+@pytest.mark.parametrize(
+    ("helper", "edge", "blocks"),
+    [
+        ("", "float edge = sqrt(threads_of_device());", "ceil(N / edge), ceil(M / edge)"),
+        ("", "double edge; edge = 16;", "ceil(N / edge), ceil(M / edge)"),
+        ("const float edge = 16;", "", "ceil(N / edge), ceil(M / edge)"),
+        ("struct Tile { float edge; } tile;", "", "ceil(N / tile.edge), ceil(M / tile.edge)"),
+        ("#define BLOCKS(n, edge) ceil((float)(n) / (edge))", "int edge = 16;", "BLOCKS(N, edge), BLOCKS(M, edge)"),
+    ],
+)
+def test_a_quotient_with_a_real_variable_is_not_rounded_down(helper: str, edge: str, blocks: str) -> None:
+    code = f"{edge} dim3 threads(SIZE, SIZE), blocks({blocks}); mul<<<blocks, threads>>>(A, B, C, M, N, K);"
+    code = code.replace("SIZE", "tile.edge" if "tile." in blocks else "edge")
+    body = DYNAMIC[: DYNAMIC.index("void call")].replace(" EDGE", "").replace("SIZE", "blockDim.x")
+    _, grid = block_and_grid(kernel(body + CALL.replace("HELPER", helper).replace("CODE", code), block=(16, 16)))
+    assert grid.replace("bx", "16").replace("by", "16") == "ceil(n / 16), ceil(m / 16)"

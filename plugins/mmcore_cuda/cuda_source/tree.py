@@ -11,7 +11,18 @@ from tree_sitter import Language, Node, Parser
 from mmcore_cuda.cuda_source.conditionals import readable
 from mmcore_cuda.cuda_source.tokens import blank
 
-__all__ = ["LOOPS", "Node", "identifiers", "initializers", "parse", "pointed", "root_of", "text_of", "walk"]
+__all__ = [
+    "LOOPS",
+    "Node",
+    "identifiers",
+    "initializers",
+    "outside_functions",
+    "parse",
+    "pointed",
+    "root_of",
+    "text_of",
+    "walk",
+]
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 """The types of nodes that are loops."""
@@ -44,6 +55,15 @@ def walk(node: Node) -> Iterator[Node]:
             continue
         yield each
         waiting += reversed(each.children)
+
+
+def outside_functions(root: Node) -> Iterator[Node]:
+    """Yield a file's nodes and the definitions of its functions in order, without what these contain."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [] if node.type == "function_definition" else reversed(node.children)
 
 
 def root_of(node: Node) -> Node:

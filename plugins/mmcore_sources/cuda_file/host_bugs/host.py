@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, parse, root_of, text_of, walk
+from mmcore_cuda.cuda_source.tree import (
+    Node,
+    identifiers,
+    initializers,
+    outside_functions,
+    parse,
+    root_of,
+    text_of,
+    walk,
+)
 from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
@@ -190,7 +199,7 @@ class HostCode:
         key = -1 if scope.type == "translation_unit" else scope.start_byte
         if key not in self._declared_by_scope:
             found: dict[str, list[Variable]] = {}
-            for node in _outside_functions(scope) if key < 0 else walk(scope):
+            for node in outside_functions(scope) if key < 0 else walk(scope):
                 for each, variable in _variables(node):
                     found.setdefault(each, []).append(variable._replace(type=self._plain(variable.type)))
             self._declared_by_scope[key] = found
@@ -220,14 +229,6 @@ def name_of(node: Node) -> str:
             if function is not None and text_of(function).endswith(".data"):
                 return text_of(function).removesuffix(".data")
     return ""
-
-
-def _outside_functions(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += [] if node.type == "function_definition" else reversed(node.children)
 
 
 def _set_by(node: Node) -> Iterator[tuple[str, Node]]:

@@ -19,9 +19,9 @@ from mmcore_sources.cuda_file.inference.host_calls import Passed, enclosing_func
 from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
+from mmcore_sources.cuda_file.inference.real_variables import FLOATS, is_real
 from mmcore_sources.cuda_file.inference.type_sizes import type_size
 
-_FLOATS = ("float", "double")
 _INTEGER = re.compile(r"unsigned|int|long|size_t|(?:cu)?u?int(?:32|64)_t")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
@@ -181,12 +181,12 @@ class Reader:
                 return self._typed(parts[-1], depth + 1)
             case "cast_expression":
                 number, real = self._typed(parts[1], depth + 1)
-                return (number, True) if text_of(parts[0]) in _FLOATS else truncated(number, real)
+                return (number, True) if text_of(parts[0]) in FLOATS else truncated(number, real)
             case "sizeof_expression":
                 if (size := type_size(self, text_of(parts[0]).strip("() "), depth)) is not None:
                     return size.nbytes, False
             case "field_expression" if text_of(node) in self.names:
-                return self.names[text_of(node)], False
+                return self.names[text_of(node)], self._is_real(text_of(node))
             case "field_expression" if text_of(node).startswith("this->"):
                 return self._named(text_of(node).removeprefix("this->"), depth)
             case "field_expression":
@@ -243,9 +243,9 @@ class Reader:
         name, _, template = text_of(node.children[0]).removeprefix("std::").partition("<")
         arguments = [each for each in node.children[1].named_children if each.type != "comment"]
         typed = [self._typed(each, depth + 1) for each in arguments]
-        if (name in ("static_cast", *_FLOATS) or _INTEGER.fullmatch(name)) and len(typed) == 1:
+        if (name in ("static_cast", *FLOATS) or _INTEGER.fullmatch(name)) and len(typed) == 1:
             cast = template.rstrip("> ") or name
-            return (typed[0][0], True) if cast in _FLOATS else truncated(*typed[0])
+            return (typed[0][0], True) if cast in FLOATS else truncated(*typed[0])
         if name in _FUNCTIONS:
             # C rounds a quotient of whole numbers down before it calls ceil.
             return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
@@ -268,6 +268,11 @@ class Reader:
         return Reader(self.source, {}, argument.scope, argument.line, next(iter(calls), None), calls[1:])
 
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
+        number, real = self._value(name, depth)
+        return number, real or self._is_real(name)
+
+    def _value(self, name: str, depth: int) -> tuple[ast.expr, bool]:
+        """Return the value of a name, and whether its text is computed in floating point."""
         if name in self.names:
             return self.names[name], False
         if self._is_read(name):
@@ -296,9 +301,10 @@ class Reader:
         row = node.start_point.row
         line = row + 1 if name not in identifiers(value) else row or _NO_LINE
         value = rounded_up_later(self.scope, name, value, self.line)
-        number, real = replace(self, line=line)._typed(value, depth + 1)
-        written = node.child_by_field_name("type")
-        return number, real or (written is not None and text_of(written) in _FLOATS)
+        return replace(self, line=line)._typed(value, depth + 1)
+
+    def _is_real(self, name: str) -> bool:
+        return self.scope is not None and is_real(self.scope, name)
 
 
 @functools.lru_cache(maxsize=32)
