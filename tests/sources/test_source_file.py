@@ -367,6 +367,15 @@ def test_names_of_types_may_stand_for_pointers() -> None:
     assert (found.arguments, found.dtype) == (("A", "B", "C", "n"), "float32")
 
 
+@pytest.mark.parametrize("alias", ["typedef float Matrix[N][N];", "using Matrix = float[N][N];"])
+def test_the_name_of_an_array_of_rows_stands_for_a_pointer_to_them(alias: str) -> None:
+    body = "int i = blockIdx.y, j = threadIdx.x; C[i][j] = 0; for (int k = 0; k < N; k++) C[i][j] += A[i][k] * B[k][j];"
+    by_name = f"#define N 96\n{alias}\n__global__ void mul(const Matrix A, const Matrix B, Matrix C) {{ {body} }}"
+    changes = {"const Matrix A": "const float A[N][N]", "const Matrix B": "const float B[N][N]"}
+    assert inferred(by_name).attributes["arguments"] == ("A", "B", "C")
+    assert inferred(by_name).notes == inferred(changed(by_name, changes | {"Matrix C": "float C[N][N]"})).notes
+
+
 def test_a_template_is_launched_as_the_file_launches_it_and_the_block_follows_its_parameter() -> None:
     host = "void h(int w) { dim3 b(EDGE, EDGE); mul<EDGE><<<dim3(w / EDGE, w / EDGE), b>>>(a, b, c, w); }"
     found = kernel(f"{TEMPLATE}#define EDGE 8\n{host}")

@@ -15,7 +15,10 @@ from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, wal
 from mmcore_cuda.cuda_source.wrapped_bodies import wrapped_body
 
 _TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
-_TYPEDEF, _ALIAS = re.compile(rf"typedef {_TYPE} ?\b(\w+);"), re.compile(rf"using (\w+) = {_TYPE};")
+_LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
+_TYPEDEF = re.compile(rf"typedef {_TYPE} ?\b(\w+){_LENGTHS};")
+_ALIAS = re.compile(rf"using (\w+) = {_TYPE}{_LENGTHS};")
+_OF_ROWS = re.compile(r"(.+)\(\*\)\[(.+)\]")
 _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
 # Nodes all of whose children are names, although the grammar has no field for them.
 _MOST_ALIASES = 4
@@ -194,13 +197,15 @@ class Program:
     def _resolved(self, parameter: Parameter) -> Parameter:
         """Return a parameter with the type or pointer that its alias names."""
         for _ in range(_MOST_ALIASES):
-            meant = self.types.get(parameter.type, "")
+            meant, row = self.types.get(parameter.type, ""), parameter.row
+            if rows := _OF_ROWS.fullmatch(meant):
+                meant, row = f"{rows[1]}*", rows[2]
             pointer = meant.endswith("*")
             if not meant or (pointer and parameter.pointer):
                 break
             const = parameter.const or (pointer and meant.startswith("const "))
             word = meant.removeprefix("const ").rstrip("* ") if pointer else meant
-            parameter = replace(parameter, type=word, pointer=pointer or parameter.pointer, const=const)
+            parameter = replace(parameter, type=word, pointer=pointer or parameter.pointer, const=const, row=row)
         return parameter
 
 
@@ -253,19 +258,28 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
                 structures |= dict.fromkeys(_names_of_structure(node), members)
                 generic |= dict.fromkeys(_names_of_structure(node), _type_parameters(node))
             case "type_definition" if match := _TYPEDEF.fullmatch(text_of(node)):
-                types[match[2]] = _type(match[1])
+                types |= _alias(match[2], match[1], match[3])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
-                types[match[1]] = _type(match[2])
+                types |= _alias(match[1], match[2], match[3])
     content = tuple(_overloads(functions)), tuple(launches), macros, constants, types, structures, generic, instances
     read = without_comments(text.encode()).decode()
     return Program(*content, error_line, cooperative, frozenset(declared), read, root, of_headers)
 
 
-def _type(text: str) -> str:
-    """Return the type of an alias, such as "int" or "const float *"; the type of a value is not const."""
+def _alias(name: str, text: str, lengths: str) -> dict[str, str]:
+    """Return the type of an alias by its name, such as "int" or "const float *"; the type of a value is not const.
+
+    An array with these lengths is a pointer to its elements, an array of arrays one to rows: "float (*)[N]". An array
+    of pointers has no entry.
+    """
     base, star, _ = text.partition("*")
     words = [word for word in base.split() if word != "const"]
-    return f"{'const ' if 'const' in base.split() else ''}{' '.join(words)} *" if star else " ".join(words)
+    if not star and not lengths:
+        return {name: " ".join(words)}
+    row = lengths.partition("]")[2].strip("[] ")
+    const = "const " * ("const" in base.split())
+    pointer = f"{const}{' '.join(words)} {f'(*)[{row}]' if row else '*'}"
+    return {} if star and lengths else {name: pointer}
 
 
 def _declared(node: Node) -> list[Node]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, pointed, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 
@@ -22,7 +22,7 @@ class Places:
         self._places: dict[tuple[str, int], set[str]] = {}
         for call in host.calls:
             place = "device" if call.name in _ON_DEVICE else "both" if call.name in _ON_BOTH else ""
-            if place and call.arguments:
+            if place and call.arguments and pointed(call.arguments[0]).type != "subscript_expression":
                 self._add(name_of(call.arguments[0]), call.scope, place)
         for function in host.functions:
             for name, value in host.values(function):
@@ -90,10 +90,18 @@ def _is_evaluated(node: Node) -> bool:
     if above is not None and above.type == "pointer_expression" and text_of(above).startswith("&"):
         return False
     while above is not None and above.type != "function_definition":
-        if above.type in (*_UNEVALUATED, "lambda_expression"):
+        if above.type in (*_UNEVALUATED, "lambda_expression") or _declares_rows(above):
             return False
         above = above.parent
     return True
+
+
+def _declares_rows(node: Node) -> bool:
+    """Return whether a statement declares pointers to rows, as ``float (*a)[N], (*b)[N]``, which looks like a call."""
+    first = node if node.type == "expression_statement" else None
+    while first is not None and first.children:
+        first = first.children[0]
+    return first is not None and first.type == "primitive_type"
 
 
 def wrong_address(host: HostCode) -> Iterator[Bug]:
