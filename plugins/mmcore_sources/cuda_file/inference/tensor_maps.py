@@ -94,7 +94,8 @@ def with_boxes(
         if (found := maps.get(parameter.name)) is not None:
             matrix = matrix_of[parameter.name]
             arguments[position] = TensorMap(matrix, found.box, found.swizzle, pointer=parameter.pointer)
-            text = f"boxes of {'×'.join(map(str, found.box))}, a swizzle of {found.swizzle} bytes"
+            swizzle = f", a swizzle of {found.swizzle} bytes" if found.swizzle else ""
+            text = f"boxes of {'×'.join(map(str, found.box))}{swizzle}"
             if found.line:
                 notes.append(Note(f"tensor map of {matrix}", text, f"encoded in line {found.line}", "--args"))
     return replace(roles, arguments=tuple(arguments)), notes
