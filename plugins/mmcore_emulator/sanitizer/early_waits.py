@@ -1,4 +1,4 @@
-"""Waits for mbarriers that ended before any phase had ended, which explain what their threads read then."""
+"""Waits for mbarriers that ended before any phase had ended, which explain what their threads read or refill then."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mmcore_emulator.isa.asynchronous.mbarrier_actions import REFILL
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.observer import LaneViolation, always
@@ -20,7 +21,7 @@ _OTHER_PARITY = "the other parity: a buffer that is filled is waited for with pa
 class EarlyWaits:
     """The last wait of each lane of a batch, if no phase of its mbarrier had ended and it has written nothing since.
 
-    A thread that fills a new buffer waits so. A thread that reads what others write must not.
+    A thread that fills a new buffer waits so. A thread that reads what others write, or fills a buffer again, must not.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -40,12 +41,17 @@ class EarlyWaits:
         self._last[lanes] = 0
 
     def explaining(self, violation: LaneViolation) -> Iterator[LaneViolation]:
-        """Yield the early waits of lanes that read shared memory before it is written."""
+        """Yield the early waits of lanes that read shared memory before it is written, or refill it too early."""
         at = violation.at
-        if at is None or violation.kind not in _EXPLAINED or effect(at).verb != "reads":
+        if at is None or not (_refills(violation) or (violation.kind in _EXPLAINED and effect(at).verb == "reads")):
             return
         last: Flags = np.where(violation.lanes, self._last.reshape(self._shape), 0)
         for number in np.unique(last[last > 0]).tolist():
             wait, mbarrier = self._waits[number]
             text, hint = always(_EARLY.format(mbarrier)), always(_OTHER_PARITY)
             yield LaneViolation("early-wait", "shared", wait, last == number, text, hint=hint)
+
+
+def _refills(violation: LaneViolation) -> bool:
+    """Return whether all lanes of a violation fill buffers again too early."""
+    return violation.kind == "mbarrier-misuse" and violation.hint(()) == REFILL

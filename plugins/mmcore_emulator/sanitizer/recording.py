@@ -78,8 +78,10 @@ class BatchRecorder:
         self._lanes: dict[_Key, Flags] = {}
 
     def record(self, violation: LaneViolation) -> None:
-        """Record what lanes of the batch do, and the early waits that explain it."""
-        for each in (*self._waits.explaining(violation), violation):
+        """Record what lanes of the batch do, and the early waits that explain it, which have the hint then."""
+        waits = [*self._waits.explaining(violation)]
+        explained = bool(waits) and bool(np.logical_or.reduce([each.lanes for each in waits])[violation.lanes].all())
+        for each in (*waits, replace(violation, hint=always("")) if explained else violation):
             self._add(each)
 
     def _add(self, violation: LaneViolation) -> None:

@@ -18,10 +18,11 @@ from mmcore_emulator.numerics.types import Flags, Values
 
 _OBJECT = np.dtype(np.uint64)
 _ONE = np.ones((1,) * 6, np.uint32)
-_REFILL = (
+REFILL = (
     "a wait until the buffer is empty before that line: the thread fills it again, and the phase that it has begun has "
     "not ended"
 )
+"""The hint for a thread that fills a buffer again too early."""
 _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
@@ -116,7 +117,7 @@ def _report_misuse(kind: MbarrierKind, execution: Execution, address: Values, wo
     machine, mask, _ = execution
     for problem in mbarriers.problems(kind, words, operand):
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
-        hint = _REFILL if problem.clause == mbarriers.TOO_MANY and _begin_again(machine, address, lanes) else ""
+        hint = REFILL if problem.clause == mbarriers.TOO_MANY and _begin_again(machine, address, lanes) else ""
         _report_lanes(execution, problem.clause, lanes, hint)
 
 

@@ -14,7 +14,7 @@ from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
 from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
-from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
+from mmcore_sources.cuda_file.repairs.tensor_core_edits import parity_edits, tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
 _OTHER_COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&"}
@@ -56,6 +56,7 @@ def _with_wider_sum(text: str, entry: str, element: str) -> Edit | None:
 
 def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[Edit]:
     source, nodes = text.encode(), device_nodes(text, entry)
+    yield from parity_edits(source, nodes)  # first, as a hazard that names a wait leaves little time
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)

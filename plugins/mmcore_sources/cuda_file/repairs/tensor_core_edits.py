@@ -16,6 +16,13 @@ _WAITS = re.compile(r"wait", re.IGNORECASE)
 _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
 
 
+def parity_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which a wait for an mbarrier's phase is for the other parity."""
+    for node in nodes:
+        if node.type == "call_expression" and _WAITS.search(text_of(node.children[0])):
+            yield from _other_parity(source, node)
+
+
 def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
     yield from fragment_edits(source, nodes)
@@ -29,12 +36,24 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             yield from _exchanged_operands(source, node)
         elif node.type == "call_expression" and "desc" in text_of(node.children[0]).casefold():
             yield from _exchanged_offsets(source, node)
-        elif node.type == "call_expression" and _WAITS.search(text_of(node.children[0])):
-            yield from _other_parity(source, node)
     masked = [each for each in nodes if each.type == "binary_expression" and _MASKED.fullmatch(text_of(each))]
     if masked:
         units = [(each, f"({text_of(each.children[0])} >> 4) & 0x3FFF") for each in masked]
         yield replaced(source, units, "a descriptor's offsets in units of 16 bytes")
+
+
+def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
+    """Yield a source in which one call waits for the other parity."""
+    arguments = call.child_by_field_name("arguments")
+    values = arguments.named_children if arguments is not None else []
+    if len(values) >= 2:
+        word = text_of(values[-1])
+        other = (
+            word.removesuffix(" ^ 1")
+            if word.endswith(" ^ 1")
+            else f"{word if word.isidentifier() else f'({word})'} ^ 1"
+        )
+        yield replaced(source, [(values[-1], other)], f"{other} instead of {word} as the parity")
 
 
 def _transposed(source: bytes, asm: Node) -> Edit:
@@ -56,20 +75,6 @@ def _exchanged_operands(source: bytes, asm: Node) -> Iterator[Edit]:
             if first == second and text_of(left) != text_of(right):
                 what = f"{text_of(left)} and {text_of(right)} exchanged as operands of mma"
                 yield replaced(source, [(left, text_of(right)), (right, text_of(left))], what)
-
-
-def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
-    """Yield a source in which a wait for an mbarrier's phase is for the other parity."""
-    arguments = call.child_by_field_name("arguments")
-    values = arguments.named_children if arguments is not None else []
-    if len(values) >= 2:
-        word = text_of(values[-1])
-        other = (
-            word.removesuffix(" ^ 1")
-            if word.endswith(" ^ 1")
-            else f"{word if word.isidentifier() else f'({word})'} ^ 1"
-        )
-        yield replaced(source, [(values[-1], other)], f"{other} instead of {word} as the parity")
 
 
 def _exchanged_offsets(source: bytes, call: Node) -> Iterator[Edit]:

@@ -8,6 +8,9 @@
 // a phase never waited for: drop #wait-full ==> uninitialized-read*64 shared #read; deadlock*1 #wait-empty #init-empty
 // no wait for an empty buffer: drop #wait-empty ==> mbarrier-misuse*1 shared #expect; unfinished-copy*1 shared #copy
 //     #copy; deadlock*64 #wait-full #init-full
+// the other parity of a refill: `WAIT(&empty, step % 2 ^ 1)` -> `if (step) WAIT(&empty, step % 2)` ==>
+//     early-wait*1 shared #wait-empty "empty"; mbarrier-misuse*1 shared #expect; unfinished-copy*1 shared #copy #copy;
+//     deadlock*64 #wait-full #init-full
 // an arrival before the read: `sum += tile[63 - t];` -> `ARRIVE(&empty); sum += tile[63 - t];`, drop #arrive ==>
 //     shared-race*1 shared #copy #read
 // no barrier behind mbarrier.init: drop #made ==> shared-race*1 shared #wait-empty #init-empty; shared-race*1 shared
