@@ -26,7 +26,7 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
-_OVERRUN = "an initialisation for all arrivals of a phase: two phases have ended with no wait between"
+_OVERRUN = "an initialisation for all arrivals of a phase: {} threads arrive with no wait between, and it counts {}"
 _STARVED = "to expect {:,} bytes less in that phase{}, or to begin another copy"
 _OVERFED = "to expect {:,} bytes more in that phase{}"
 _POLLS = "waits for a value in memory that no thread is left to write"
@@ -144,7 +144,7 @@ class BlockBatchExecutor:
         address, word = (np.broadcast_to(values, self._batch.shape)[lane] for values in asked)
         offset, log = int(address) & (BLOCK_BYTES - 1), self.machine.mbarriers
         if offset in log.overrun:
-            return _OVERRUN
+            return _OVERRUN.format(*log.overrun[offset])
         _, tx, _, pending = contents(word)
         if pending == 0 and tx != 0:
             at = log.expected_at.get(offset)

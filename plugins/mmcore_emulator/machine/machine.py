@@ -29,10 +29,14 @@ class MbarrierLog:
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
     # The objects that a thread has arrived at, by the same offsets.
     arrived: set[int] = field(default_factory=set)
-    # The objects of which two phases have ended with no wait between, by the same offsets.
-    overrun: set[int] = field(default_factory=set)
+    # The threads that have arrived once each and ended several phases of an object with no wait between, and the
+    # arrivals that it counts, by the same offsets.
+    overrun: dict[int, tuple[int, int]] = field(default_factory=dict)
     # Number of phases of each object, by its place in the batch, that arrivals have ended with no wait yet.
     _ended: Counter[int] = field(default_factory=Counter)
+    # The lanes that have arrived since then, by the same places, and the places where one has arrived again.
+    _lanes: dict[int, set[int]] = field(default_factory=dict)
+    _again: set[int] = field(default_factory=set)
     # Bytes of the current phase of each object, by its place, that it expects, and that copies on their way bring.
     _expected: Counter[int] = field(default_factory=Counter)
     _coming: Counter[int] = field(default_factory=Counter)
@@ -59,17 +63,27 @@ class MbarrierLog:
         self._coming[place] = coming - expected
         return EndedEarly(place, expected, coming, self.expected_at.get(place % BLOCK_BYTES))
 
-    def end_phases(self, places: Iterable[int]) -> None:
-        """Note that arrivals have ended phases, a place for each phase."""
-        for place in places:
+    def arrive(self, places: Iterable[int], lanes: Iterable[int]) -> None:
+        """Note that lanes arrive at objects."""
+        for place, lane in zip(places, lanes, strict=True):
+            known = self._lanes.setdefault(place, set())
+            if lane in known:
+                self._again.add(place)
+            known.add(lane)
+
+    def end_phases(self, places: Iterable[int], counted: Iterable[int]) -> None:
+        """Note that arrivals have ended phases, a place for each phase, with the arrivals that it counted."""
+        for place, number in zip(places, counted, strict=True):
             self._ended[place] += 1
-            if self._ended[place] > 1:
-                self.overrun.add(place % BLOCK_BYTES)
+            if self._ended[place] > 1 and place not in self._again:
+                self.overrun[place % BLOCK_BYTES] = len(self._lanes[place]), number
 
     def forget_phases(self, places: Iterable[int]) -> None:
         """Note that threads have waited for phases that have ended, or have initialised the objects."""
         for place in places:
             self._ended.pop(place, None)
+            self._lanes.pop(place, None)
+            self._again.discard(place)
 
 
 class Machine(Protocol):

@@ -114,7 +114,7 @@ def _with_a_producer() -> str:
 
 
 @pytest.mark.parametrize("count", [16, 8])
-def test_phases_that_end_with_no_wait_between_are_named(count: int) -> None:
+def test_an_mbarrier_that_counts_fewer_threads_than_arrive_is_named_with_both_numbers(count: int) -> None:
     arrival = (
         'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(&full)));'
     )
@@ -123,8 +123,8 @@ def test_phases_that_end_with_no_wait_between_are_named(count: int) -> None:
     )
     report = launch(source.replace(", 32;", f", {count};"), "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
     hints = {each.message.split()[12]: each.hint for each in report.hazards}
-    assert "two phases have ended with no wait between" in hints["full"]
-    assert "two phases" not in hints["empty"]
+    assert f"32 threads arrive with no wait between, and it counts {count}" in hints["full"]
+    assert "threads arrive" not in hints["empty"]
 
 
 def test_an_mbarrier_that_a_helper_initialises_is_named_with_its_call() -> None:

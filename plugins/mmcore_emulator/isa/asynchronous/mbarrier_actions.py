@@ -101,8 +101,12 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         machine.mbarriers.arrived |= _offsets(execution, address[0])
         ended = contents(of(before, *operands)).parity != contents(before).parity
-        places = _places(machine, address[0], machine.batch.narrow(mask, ended)).tolist()
-        machine.mbarriers.end_phases(places)
+        lanes = np.flatnonzero(machine.batch.spread(mask)).tolist()
+        machine.mbarriers.arrive(_places(machine, address[0], mask).tolist(), lanes)
+        ending = machine.batch.narrow(mask, ended)
+        places = _places(machine, address[0], ending).tolist()
+        counted = np.broadcast_to(contents(before).expected, machine.batch.shape)[machine.batch.spread(ending)]
+        machine.mbarriers.end_phases(places, counted.tolist())
         for place in places:
             machine.mbarriers.end_bytes(place)
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
