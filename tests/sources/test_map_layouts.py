@@ -60,6 +60,7 @@ def test_a_wrong_stride_at_the_sizes_of_the_program_is_a_fault_in_its_line(folde
     result = command(*shlex.split("run my.cu --device emulator --size 64 -q"))
     why = "steps by 4 * m = 256 bytes from row to row, and a row of the matrix has 4 * k = 512"
     assert f"\nwrong-stride at my.cu:{line}: the tensor map of A {why}" in f"\n{result.output}"
+    assert "with the grid" not in result.output  # it is that of the launch
     assert result.exit_code == 1
 
 
@@ -104,5 +105,38 @@ def test_a_package_declares_wrong_strides_as_they_are(folder: Path) -> None:
 
 
 def test_a_matrix_whose_map_has_its_columns_as_rows_is_named_as_read_by_columns() -> None:
-    (reading,) = inferred(source(RETURNED.replace("made<BM, BK>(a, M, K)", "made<BK, BM>(a, K, M)"))).unusual
+    by_columns = source(RETURNED.replace("made<BM, BK>(a, M, K)", "made<BK, BM>(a, K, M)"))
+    by_columns = by_columns.replace("step * BK, blockIdx.y * BM", "blockIdx.y * BM, step * BK")
+    (reading,) = inferred(by_columns).unusual
     assert str(reading) == "A and B stored by columns instead of A and B stored by rows, because of its tensor map"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("(cuuint64_t)w, (cuuint64_t)h", "h, w", [((128, 64), (128, 1)), ((128, 32), (128, 1))]),
+        ("(b, N, K)", "(b, K, N)", [None, ((128, 32), (32, 1))]),
+    ],
+    ids=["extents", "all of B"],
+)
+def test_the_copies_decide_on_the_storage_where_a_map_contradicts_itself_or_the_usual_one(
+    old: str, new: str, expected: list[Layout | None]
+) -> None:
+    host = RETURNED.replace(old, new)
+    assert kernel(source(host)).column_major == "B"
+    assert layouts(host) == expected
+
+
+def test_exchanged_extents_are_named_first_with_the_right_ones_and_no_change_of_the_kernel(folder: Path) -> None:
+    text = source(UNEQUAL.replace("(cuuint64_t)w, (cuuint64_t)h", "h, w"))
+    (folder / "my.cu").write_text(text)
+    line = 1 + text[: text.index("cuTensorMapEncodeTiled")].count("\n")
+    output = command(*shlex.split("run my.cu --device emulator --size 64x48x128 -q")).output
+    why = "has rows of m = 64 elements, and the matrix rows of k = 128"
+    assert output.startswith(f"wrong-extent at my.cu:{line}: the tensor map of A {why}\n")
+    right = (
+        "with extents {k, m} in the tensor map of A, and extents {k, n} in the tensor map of B, the product is right"
+    )
+    (hint,) = (each for each in output.splitlines() if each.startswith("hint"))
+    assert hint.startswith(f"hint: {right} is right at")
+    assert "tried" not in output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.devices.violations import Violation
@@ -19,11 +20,14 @@ from mmcore_sources.cuda_file.inference.unusual import Unusual
 def findings(result: Result, extent: str) -> Findings | None:
     """Return the verdict for the usual reading where the source was read unusually, and whether it fixes the sizes.
 
-    None without a right product.
+    Of a wrong product, it is that on the tensor maps alone.
     """
     file = registry().files.get(result.kernel)
-    if file is None or not result.verified:
+    if file is None:
         return None
+    if not result.verified:
+        maps = tuple(_faults_of_maps(result, file)) if result.launched and not result.cell.force else ()
+        return Findings("", maps) if maps else None
     violations, warnings = list[Violation](), list[str]()
     for each in inferred_of(file.reference).unusual if not result.cell.force else ():
         fault = _fault(result, file, each)
@@ -36,15 +40,20 @@ def findings(result: Result, extent: str) -> Findings | None:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
     if extent == "all" and not result.cell.force:
         violations += file.faults
-    for layout in encoded_layouts(file.kernel.arguments):
-        if layout.is_of_program:
-            source = file.kernel.source.name
-            violations.append(Violation("wrong-stride", layout.fault, source=source, line=layout.line))
+    violations += _faults_of_maps(result, file)
     fixed = next((each for each in file.kernel.constraints if isinstance(each, FixedSizes)), None)
     cell, not_tried = result.cell, ""
     if fixed is not None and extent == "all":
         not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
     return Findings("", tuple(violations), tuple(warnings), not_tried=not_tried)
+
+
+def _faults_of_maps(result: Result, file: FileKernel) -> Iterator[Violation]:
+    """Yield the tensor maps that are wrong at the sizes of the program, or of a wrong product."""
+    problem, source = result.cell.problem(file.kernel), file.kernel.source.name
+    for layout in encoded_layouts(file.kernel.arguments):
+        if layout.is_of_program or (not result.verified and layout.differs(problem)):
+            yield Violation(layout.kind, layout.fault, source=source, line=layout.line)
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:

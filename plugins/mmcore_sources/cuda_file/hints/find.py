@@ -28,6 +28,7 @@ from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, righ
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
+from mmcore_sources.cuda_file.hints.right_maps import right_maps
 from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
@@ -54,6 +55,7 @@ _SIGNS = {
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
 _LONGEST = 512
+_OF_GRIDS = ("empty-grid", "rounded-down-grid", "uncovered-product")
 _Attempt: TypeAlias = Callable[[Result, FileKernel], Iterable[str]]
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
@@ -67,6 +69,9 @@ def hints(result: Result) -> Iterator[str]:
     if result.timed_out:
         endless = _endless(result, file.kernel)
         yield from [f"hint: {endless}"] if endless else _less_work(result.cell, file.kernel)
+        return
+    if maps := [*right_maps(result, file)]:
+        yield from maps
         return
     if result.violations and result.verification is not None and {*result.violations} <= {*file.bugs}:
         yield from _of_right_kernel(result, file)
@@ -107,8 +112,8 @@ def _names_a_change(found: Iterable[str]) -> bool:
 
 
 def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the grid with which a kernel is right of which only the program's launch is wrong."""
-    if isinstance(file.kernel.launch, LaunchText):
+    """Yield the grid with which a kernel is right of which only the program's grid is wrong."""
+    if isinstance(file.kernel.launch, LaunchText) and any(each.kind in _OF_GRIDS for each in result.violations):
         yield f"hint: with the grid {file.kernel.launch.grid} the product is right at {size_of(result.cell)}"
 
 

@@ -59,7 +59,7 @@ def host_bugs(
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
-    found += [Bug("wrong-stride", each.line, each.fault) for each in encoded_layouts(arguments)]
+    found += [Bug(each.kind, each.line, each.fault) for each in encoded_layouts(arguments)]
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()

@@ -36,6 +36,7 @@ class Encoded:
     swizzle: int = 0
     element: str = ""  # the type in C; empty if unknown
     rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
+    lengths: frozenset[str] = frozenset()  # the host's names in the step between these
     line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
     extents: tuple[tuple[Reader, Node], ...] = ()  # of the tensor in elements, fastest axis first
     strides: tuple[tuple[Reader, Node], ...] = ()  # in bytes, of each axis but the fastest
@@ -107,12 +108,13 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, calls: tuple[
     extents = _elements(reader, arguments[4])[:axes]
     rows = _names(*extents[1], search.outermost) if len(extents) == axes else frozenset()
     whole = tuple(int(each or 0) for each in reversed(box))
-    lengths = [of.whole(each) for of, each in extents]
-    if axes > 2 and [*lengths[:1], *lengths[3:]] != [whole[-1], *[1] * (axes - 3)]:
+    numbers = [of.whole(each) for of, each in extents]
+    if axes > 2 and [*numbers[:1], *numbers[3:]] != [whole[-1], *[1] * (axes - 3)]:
         return None  # a batch, perhaps; not pieces of rows
     strides = _elements(reader, arguments[5])[_FURTHER.search(text_of(arguments[5])) is not None :]
     element = _element(reader, arguments[1])
-    return Encoded(whole, swizzle, element, rows, line, tuple(extents), tuple(strides[: axes - 1]))
+    lengths = _names(*strides[0], search.outermost) if strides else frozenset()
+    return Encoded(whole, swizzle, element, rows, lengths, line, tuple(extents), tuple(strides[: axes - 1]))
 
 
 def _element(reader: Reader, node: Node) -> str:

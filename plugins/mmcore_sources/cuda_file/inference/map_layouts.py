@@ -37,23 +37,37 @@ _EXTENT = "has an extent of {encoded} elements, and the matrix one of {usual}"
 class EncodedLayout:
     """Extents and strides of a tensor map in elements, slowest axis first, as expressions of the sizes.
 
-    ``fault`` says how they differ from those of the matrix, ``line`` where they are encoded, and ``is_of_program``
-    whether they differ at the sizes of the program.
+    Attributes:
+        extents, strides: those of the map.
+        usual: those of the matrix.
+        kind: "wrong-extent" or "wrong-stride".
+        fault: how they differ, in words.
+        cure: those of the matrix as the host code would encode them, in words.
+        line: the line where they are encoded.
+        is_of_program: whether they differ at the sizes of the program.
     """
 
     extents: str
     strides: str
+    usual: tuple[str, str]
+    kind: str
     fault: str
+    cure: str
     line: int
     is_of_program: bool
 
     def __call__(self, problem: Problem, config: Config, /) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        values = {name: getattr(problem, name) for name in SIZES}
-        extents, strides = (
-            tuple(int(evaluate(each, values)) for each in parse_expressions(text, "the tensor map"))
-            for text in (self.extents, self.strides)
-        )
-        return extents, strides
+        return _numbers(self.extents, problem), _numbers(self.strides, problem)
+
+    def differs(self, problem: Problem) -> bool:
+        """Return whether the map is not that of the matrix at some sizes."""
+        pairs = zip((self.extents, self.strides), self.usual, strict=True)
+        return any(_numbers(one, problem) != _numbers(other, problem) for one, other in pairs)
+
+
+def _numbers(text: str, problem: Problem) -> tuple[int, ...]:
+    values = {name: getattr(problem, name) for name in SIZES}
+    return tuple(int(evaluate(each, values)) for each in parse_expressions(text, "the tensor map"))
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,15 @@ class _Axis:
         """The number in elements."""
         unit = ast.Constant(self.itemsize)
         return ast.BinOp(self.encoded, ast.FloorDiv(), unit) if self.itemsize > 1 else self.encoded
+
+    @property
+    def is_stride(self) -> bool:
+        return self.words == _STRIDE
+
+    @property
+    def cure(self) -> str:
+        """The number of the matrix as host code encodes it."""
+        return _shown(self.usual, self.itemsize, None)
 
     @property
     def is_constant(self) -> bool:
@@ -166,9 +189,30 @@ def encoded_layout(
     count = len(encoded.box)
     faults = [each for each in differing if of_program is not None and each.differs(of_program)]
     first, values = next(iter(faults), differing[0]), of_program if faults else None
-    fault = f"the tensor map of {matrix} {first.fault(values)}"
+    extents, strides = _listed(texts, count)
     return EncodedLayout(
-        ", ".join(texts[:count][::-1]), ", ".join([*texts[count:][::-1], "1"]), fault, encoded.line, bool(faults)
+        extents,
+        strides,
+        _listed([ast.unparse(each.usual) for each in axes], count),
+        "wrong-stride" if first.is_stride else "wrong-extent",
+        f"the tensor map of {matrix} {first.fault(values)}",
+        f"{_cure(axes, differing)} in the tensor map of {matrix}",
+        encoded.line,
+        bool(faults),
+    )
+
+
+def _listed(texts: Sequence[str], count: int) -> tuple[str, str]:
+    """Return extents and strides, slowest axis first, of numbers in the order of host code."""
+    return ", ".join(texts[:count][::-1]), ", ".join([*texts[count:][::-1], "1"])
+
+
+def _cure(axes: Sequence[_Axis], differing: Sequence[_Axis]) -> str:
+    """Return the extents of a matrix if one of them differs, and its strides in bytes if one does, as host code."""
+    kinds = {each.is_stride for each in differing}
+    return " and ".join(
+        f"{'strides' if kind else 'extents'} {{{', '.join(each.cure for each in axes if each.is_stride == kind)}}}"
+        for kind in sorted(kinds)
     )
 
 

@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_si
 from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
+from mmcore_sources.cuda_file.inference.map_storage import stored_columns
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.packed_elements import packed_types
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
@@ -37,7 +38,7 @@ from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
-from mmcore_sources.cuda_file.inference.tensor_maps import aligned_rows, of_elements, stored_columns, with_boxes
+from mmcore_sources.cuda_file.inference.tensor_maps import aligned_rows, of_elements, with_boxes
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 
 

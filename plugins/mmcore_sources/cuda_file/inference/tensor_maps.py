@@ -13,13 +13,10 @@ from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import root_of, text_of
-from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded, encoded_map
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import Roles
-from mmcore_sources.cuda_file.inference.size_names import usual_role
-from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _WORD = re.compile(r"([A-Za-z]):((?:[0-9]+[x×]){1,4}[0-9]+)(?::([0-9]+))?")
 _WORDS_OF_TYPE = (("bfloat16|bf16", "__nv_bfloat16"), ("half|fp16", "__half"))
@@ -99,35 +96,6 @@ def with_boxes(
             if found.line:
                 notes.append(Note(f"tensor map of {matrix}", text, f"encoded in line {found.line}", "--args"))
     return replace(roles, arguments=tuple(arguments)), notes
-
-
-def stored_columns(
-    body: Body, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded]
-) -> tuple[str, list[Note]]:
-    """Return the matrices that are stored by columns, as the maps' extents or boxes show, or C's stores, and notes."""
-    hosts: dict[str, str] = {}
-    if launch is not None:
-        for parameter, node in zip(body.function.parameters, launch.arguments, strict=False):
-            if role := roles.sizes.get(parameter.name):
-                text = text_of(node)
-                hosts[text] = "" if hosts.get(text, role) != role else role  # "" if one name is two sizes
-    why: dict[str, tuple[str, bool]] = {}
-    lengths = {roles.sizes.get(name, "") for name in strides_of(body, roles.pointers["C"], set(roles.sizes))}
-    if lengths == {"m"}:
-        why["C"] = ("as the source steps over C", False)
-    found = {matrix: maps[name] for matrix, name in roles.pointers.items() if name in maps}
-    for matrix, each in found.items():
-        roles_of_rows = {hosts.get(name, usual_role(name)) for name in each.rows} & {"m", "n", "k"}
-        if len(roles_of_rows) == 1:
-            if roles_of_rows != {"k" if matrix == "B" else "m"}:
-                why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in line {each.line}", False)
-        elif matrix == "B" and not ("A" in found and each.box[0] == found["A"].box[-1] != each.box[-1]):
-            why[matrix] = ("as most boxes for tensor cores", True)
-    notes = [
-        Note(f"storage of {each}", "by columns", f"{reason}; '' is by rows", "--column-major", guessed)
-        for each, (reason, guessed) in why.items()
-    ]
-    return "".join(sorted(why)), notes
 
 
 def aligned_rows(roles: Roles, types: Mapping[str, Any]) -> Iterator[Multiple]:

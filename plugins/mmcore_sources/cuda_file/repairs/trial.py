@@ -34,7 +34,8 @@ from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 _MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
 _SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that guards are tried afterwards
-_CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride")
+_CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride",
+           "wrong-extent")  # fmt: skip
 # The right value, or what a phase lacks.
 _NAMED = re.compile(r"would be right\)|\b(?:arrivals|bytes) (?:are missing|have come)")
 _UNWRITTEN = "uninitialized-read"
