@@ -43,6 +43,18 @@ __global__ void alone(const double *A, const double *B, double *C, int n)
 }
 void run(double *A, double *B, double *C, int n) { LAUNCH; }
 """
+NAIVE_ROWS_OF_N = """
+__global__ void product(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || col >= n)
+        return;
+    float sum = 0;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[col * n + p];
+    C[row * n + col] = sum;
+}
+"""
 WMMA = """
 #include <mma.h>
 using namespace nvcuda;
@@ -261,3 +273,9 @@ def test_a_size_that_is_compared_for_another_is_no_remainder(folder: Path) -> No
     output = command(*shlex.split("run my.cu --block 16x16 --device emulator")).output
     assert "hint: the product is right at 32×48×64 and wrong at 64×48×32, without a remainder: it depends on" in output
     assert "hint: without a remainder" not in output
+
+
+def test_a_storage_that_is_right_in_squares_alone_is_not_suggested(folder: Path) -> None:
+    (folder / "my.cu").write_text(NAIVE_ROWS_OF_N)
+    result = command(*shlex.split("run my.cu --device emulator --column-major '' -q"))
+    assert (result.exit_code, "with --column-major" in result.output) == (1, False)

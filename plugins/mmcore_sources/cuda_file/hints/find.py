@@ -39,6 +39,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     measured,
     size_of,
     small_cell,
+    unequal_cell,
 )
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
 from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_whole_tiles, without_remainder
@@ -231,15 +232,18 @@ def _tried(
 ) -> Iterator[str]:
     """Yield the first of some readings, each with its options, that makes the first product right.
 
-    The hint names the last of the products that are right then.
+    It makes one of unequal sizes right, too. The hint names the last of the products that are right then.
     """
+    unequal = unequal_cell(cells[0], file.kernel)
+    needed = [cells[0]] if unequal == cells[0] else [cells[0], unequal]
+    cells = (*needed, *cells[1:])
     for option, values in readings:
         launch = {BLOCK: values[BLOCK]} if BLOCK in values else {}
         others = (
             replace(cell, kernel={**file.reference, **values}, config={**cell.config, **launch}) for cell in cells
         )
         right = list(itertools.takewhile(is_right, others))
-        if right:
+        if len(right) >= len(needed):
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             why = why or (right_in_squares(cells[0], file.kernel) if "grid" in values else "")
             yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])

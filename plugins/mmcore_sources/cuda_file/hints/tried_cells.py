@@ -33,6 +33,17 @@ def small_cell(cell: Cell, kernel: Kernel) -> Cell:
     return at_sizes(replace(cell, timings=(), timeout=TRIED_SECONDS), kernel, m, n, k)
 
 
+def unequal_cell(cell: Cell, kernel: Kernel) -> Cell:
+    """Return the launch for three different sizes, multiples of a cell's; the cell itself if the kernel refuses those.
+
+    Readings that exchange sizes may both be right where two are equal.
+    """
+    if len({cell.m, cell.n, cell.k}) == len("mnk"):
+        return cell
+    other = at_sizes(cell, kernel, cell.m, 2 * cell.n, 3 * cell.k)
+    return cell if kernel.violations(other.problem(kernel), kernel.config(**other.config)) else other
+
+
 def at_sizes(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
     """Return the launch for other sizes, or the nearest ones of a source that fixes some, with gaps as there were."""
     asked = cell.problem(kernel)
