@@ -147,6 +147,7 @@ int main()
     ("filled", "options", "answer"),
     [
         (1, "--size 16x16x8", "TEST PASS if m and n are multiples of 16 and k is a multiple of 8"),
+        (1, "--size 16x16x24", "TEST PASS if m and n are multiples of 16 and k is a multiple of 8"),
         (
             2,
             "--size 16x16x24",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mmcore.devices.violations import Violation
+from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
-from mmcore_sources.cuda_file.hints.tried_cells import measured, small_cell
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, small_cell
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
+from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.unusual import Unusual
 
 
@@ -45,7 +49,8 @@ def findings(result: Result, extent: str) -> Findings | None:
     cell, not_tried = result.cell, ""
     if fixed is not None and extent == "all":
         not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
-    return Findings("", tuple(violations), tuple(warnings), not_tried=not_tried)
+    sizes = tuple(_one_step(result, file.kernel)) if extent != "hazards" else ()
+    return Findings("", tuple(violations), tuple(warnings), sizes, not_tried=not_tried)
 
 
 def _faults_of_maps(result: Result, file: FileKernel) -> Iterator[Violation]:
@@ -54,6 +59,17 @@ def _faults_of_maps(result: Result, file: FileKernel) -> Iterator[Violation]:
     for layout in encoded_layouts(file.kernel.arguments):
         if layout.is_of_program or (not result.verified and layout.differs(problem)):
             yield Violation(layout.kind, layout.fault, source=source, line=layout.line)
+
+
+def _one_step(result: Result, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
+    """Yield the product of one step along k if it is right, so that its program's condition on k is none."""
+    for each in kernel.program_sizes:
+        if isinstance(each, AtLeast):
+            problem = kernel.square_problem(each.k, kernel.config(**result.cell.config))
+            cell = at_sizes(small_cell(result.cell, kernel), kernel, problem.m, problem.n, each.step)
+            if is_clean(measured(cell), kernel):
+                sizes = {name: getattr(cell, name) for name in SIZES}
+                yield {**sizes, "why": "one step along k", "right": True}
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:

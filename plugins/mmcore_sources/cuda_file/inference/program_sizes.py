@@ -30,9 +30,13 @@ _COMPARES = re.compile(r"[<>]")
 
 @dataclass(frozen=True)
 class AtLeast:
-    """A constraint: k is not less than a tile, as a pipeline may fill its stages before its loop along k."""
+    """A constraint: k is not less than a tile, as a pipeline may fill its stages before its loop along k.
+
+    ``step`` is that of the loop, which is enough for a kernel without such a pipeline.
+    """
 
     k: int
+    step: int
 
     @property
     def description(self) -> str:
@@ -90,7 +94,8 @@ def program_sizes(
     several = dict.fromkeys(steps.values())
     multiples = (Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
     least = min(tile, _STEP, sizes["k"])
-    return (*multiples, *([AtLeast(least)] if 1 < steps.get("k", least) < least else []))
+    step = steps.get("k", least)
+    return (*multiples, *([AtLeast(least, step)] if 1 < step < least else []))
 
 
 def _asserted(
