@@ -16,6 +16,7 @@ __all__ = [
     "Node",
     "identifiers",
     "initializers",
+    "is_stored_to",
     "outside_functions",
     "parse",
     "pointed",
@@ -78,6 +79,12 @@ def pointed(node: Node) -> Node:
     while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
         node = node.named_children[-1]
     return node
+
+
+def is_stored_to(node: Node) -> bool:
+    """Return whether a node is the left side of an assignment."""
+    above = node.parent
+    return above is not None and above.type == "assignment_expression" and above.children[0] == node
 
 
 def identifiers(node: Node) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore.kernel.arguments import SIZES
@@ -17,11 +18,11 @@ def edits(function: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[Chang
     yield from steps
     yield from _stored(function, steps)
     yield from guards(function, names, steps)
+    yield from _exchanged(function)
     yield from _shapes(function)
     yield from _sizes(function, [names[role] for role in SIZES if role in names])
     yield from added(function, (ast.BinOp,))
     yield from comparisons(function)
-    yield from _exchanged(function)
 
 
 def _loops(function: ast.FunctionDef, arrays: Mapping[str, str]) -> Iterator[Change]:
@@ -108,8 +109,14 @@ def _axes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _exchanged(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield two indexes of an array exchanged."""
-    for node in ast.walk(function):
+    """Yield two indexes of an array exchanged, and reads of an array first to which several lines store."""
+    places = [each for each in ast.walk(function) if isinstance(each, ast.Subscript)]
+    stores = Counter(ast.unparse(each.value) for each in places if isinstance(each.ctx, ast.Store))
+
+    def is_last(node: ast.Subscript) -> bool:
+        return isinstance(node.ctx, ast.Store) and stores[ast.unparse(node.value)] > 1
+
+    for node in sorted(places, key=is_last):
         match node:
             case ast.Subscript(array, ast.Tuple([one, other])):
                 yield Change(((node, f"{ast.unparse(array)}[{ast.unparse(other)}, {ast.unparse(one)}]"),))

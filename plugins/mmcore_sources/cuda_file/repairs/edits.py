@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, parse, text_of, walk
+from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
@@ -17,7 +18,8 @@ from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_be
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import parity_edits, tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
-_OTHER_COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&"}
+_LIKELY_COMPARISONS = {"<=": "<", ">": ">=", "&&": "||", "||": "&&"}  # guards let one thread too many in
+_OTHER_COMPARISONS = {"<": "<=", ">=": ">"}
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim)\.([xy])")
 _LENGTHS = ("n", "k", "lda", "ldb", "ldc", "m")  # the roles of sizes as lengths of rows, likely ones first
 _LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
@@ -68,11 +70,13 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from _other_strides(source, nodes)
     yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, operands.sizes)
+    yield from bound_edits(source, nodes, operands.sizes)
     yield from _multiplied(source, nodes)
-    yield from _other_comparisons(source, nodes)
+    yield from _comparisons(source, nodes, _LIKELY_COMPARISONS)
     yield from guards(text, entry, operands)
     yield from _other_axes(source, nodes)
     yield from _added(source, nodes)
+    yield from _comparisons(source, nodes, _OTHER_COMPARISONS)
 
 
 def _is_on_device(function: Node, entry: str) -> bool:
@@ -133,14 +137,21 @@ def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with ``X[j][i]`` for ``X[i][j]``."""
-    for node in (each for each in nodes if each.type == "subscript_expression"):
+    """Yield sources with ``X[j][i]`` for ``X[i][j]``, and reads of an array first to which several lines store."""
+    places = [each for each in nodes if each.type == "subscript_expression"]
+    stores = Counter(_array(each) for each in places if is_stored_to(each))
+    for node in sorted(places, key=lambda each: is_stored_to(each) and stores[_array(each)] > 1):
         inner = node.children[0]
         if inner.type == "subscript_expression" and inner.children[0].type == "identifier":
             left, right = inner.children[1], node.children[1]
             if text_of(left) != text_of(right):
                 new = f"{text_of(inner.children[0])}{text_of(right)}{text_of(left)}"
                 yield replaced(source, [(node, new)])
+
+
+def _array(subscript: Node) -> str:
+    """Return the name of the array of ``X[i][j]``."""
+    return text_of(subscript).partition("[")[0]
 
 
 def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
@@ -189,15 +200,15 @@ def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator
             yield replaced(source, [(type_, element)], f"{element} {names[0]} instead of {text_of(type_)} {names[0]}")
 
 
-def _other_comparisons(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with the neighbouring comparisons in a line, or with "or" for "and"."""
+def _comparisons(source: bytes, nodes: Sequence[Node], others: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield sources with other comparisons in a line, or with "or" for "and"."""
     lines: dict[tuple[int, str], list[Node]] = {}
     for node in (each for each in nodes if each.type == "binary_expression"):
-        if (sign := text_of(node.children[1])) in _OTHER_COMPARISON:
+        if (sign := text_of(node.children[1])) in others:
             lines.setdefault((node.start_point.row, sign), []).append(node.children[1])
     for (_, sign), places in lines.items():
         for some in [places, *([each] for each in places if len(places) > 1)]:
-            yield replaced(source, [(each, _OTHER_COMPARISON[sign]) for each in some])
+            yield replaced(source, [(each, others[sign]) for each in some])
 
 
 def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
+from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, before, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
 from mmcore_sources.cuda_file.repairs.operands import Operands
@@ -66,14 +66,14 @@ def _guarded(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, 
     """Yield a condition for each unguarded store to C, and zeros for loads of A and B that are outside."""
     conditions = dict[int, list[str]]()  # of the statements that store to C
     for node in _accesses(nodes, operands, "C"):
-        statement = node.parent.parent if _is_stored_to(node) and node.parent is not None else None
+        statement = node.parent.parent if is_stored_to(node) and node.parent is not None else None
         if statement is None or statement.type != "expression_statement" or statement.id in conditions:
             continue
         if place := operands.place(node):
             conditions[statement.id] = place.inside
             yield before(statement, f"if ({' && '.join(place.inside)})")
     for node in _accesses(nodes, operands, "AB"):
-        above, place = node.parent, None if _is_stored_to(node) else operands.place(node)
+        above, place = node.parent, None if is_stored_to(node) else operands.place(node)
         if above is None or above.type == "pointer_expression" or place is None:
             continue
         known = conditions.get(_statement(node).id, [])
@@ -110,7 +110,7 @@ def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tup
     """Yield conditions of loads that test one size of a matrix alone, with the other one."""
     lacking: dict[int, tuple[Node, dict[str, None]]] = {}
     for node in nodes:
-        guard = _guard(node) if operands.is_element(node, "AB") and not _is_stored_to(node) else None
+        guard = _guard(node) if operands.is_element(node, "AB") and not is_stored_to(node) else None
         condition = guard.child_by_field_name("condition") if guard is not None else None
         if condition is None:
             continue
@@ -128,11 +128,6 @@ def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tup
 def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
     """Yield the subscripts of some matrices that no condition guards."""
     yield from (each for each in nodes if operands.is_element(each, matrices) and _guard(each) is None)
-
-
-def _is_stored_to(node: Node) -> bool:
-    above = node.parent
-    return above is not None and above.type == "assignment_expression" and above.children[0] == node
 
 
 def _guard(node: Node) -> Node | None:

@@ -1,0 +1,28 @@
+"""Changes of the sizes that guards and loops compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_SIZES = ("m", "n", "k")
+_COMPARISONS = ("<", "<=", ">", ">=")
+
+
+def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield sources with the two bounds in a line exchanged, or with another size as a bound."""
+    names = [name for name, role in sizes.items() if role in _SIZES]
+    lines: dict[int, list[Node]] = {}
+    for node in (each for each in nodes if each.type == "binary_expression"):
+        _, sign, bound = node.children
+        if text_of(sign) in _COMPARISONS and text_of(bound) in names:
+            lines.setdefault(bound.start_point.row, []).append(bound)
+    for bounds in lines.values():
+        words = [*map(text_of, bounds)]
+        if len(words) == 2 == len({*words}):
+            what = f"{words[1]} and {words[0]} instead of {words[0]} and {words[1]}"
+            yield replaced(source, zip(bounds, reversed(words), strict=True), what)
+        for bound, word in zip(bounds, words, strict=True):
+            yield from (replaced(source, [(bound, other)]) for other in names if other != word)
