@@ -20,18 +20,20 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import INDENT, Edit, in_line
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
+from mmcore_sources.cuda_file.repairs.likely_edits import likely_first
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
+from mmcore_sources.cuda_file.repairs.right_sizes import where_right
 from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT, TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
-_MOST, _ALL_SECONDS = 40, 30.0  # changes that are tried, and the seconds of all runs
+_MOST, _ALL_SECONDS = 60, 30.0  # changes that are tried, and the seconds of all runs
 _FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
 _SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that guards are tried afterwards
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride",
@@ -62,7 +64,7 @@ def repairs(result: Result, kernel: Kernel, *, whole: bool = False) -> Iterator[
         return
     whole |= any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
     seconds = _FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else _ALL_SECONDS
-    found = [*search.remembering(_first_right(cells, _changed(kernel), seconds))]
+    found = [*search.remembering(_first_right(cells, _changed(kernel, result), seconds))]
     yield from found
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
@@ -123,17 +125,25 @@ def _operands(kernel: Kernel) -> Operands:
 def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], seconds: float) -> Iterator[str]:
     """Yield a hint with the first changed kernel that is right at all sizes, in words; else that none is."""
     begin, tried = time.monotonic(), 0
-    for kernel, what in itertools.islice(changed, _MOST if cells else 0):
+    for kernel, what in itertools.islice(_different(changed), _MOST if cells else 0):
         if time.monotonic() > begin + seconds:
             break
         tried += 1
-        if all(is_right(cell, kernel) for cell in cells):
-            sizes = " and at ".join(map(size_of, cells))
-            yield f"{REPAIRED} {sizes} with {what}"
+        if where := where_right(cells, kernel):
+            yield f"{REPAIRED} {where} with {what}"
             return
     if seconds > _FEW_SECONDS and (took := time.monotonic() - begin) >= _FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
         yield f"{TRIED} {changes} of the source for {took:.0f} s: {NONE_RIGHT}"
+
+
+def _different(changed: Iterable[tuple[Kernel, str]]) -> Iterator[tuple[Kernel, str]]:
+    """Yield changed kernels without those that an earlier change in the same words has made."""
+    words = set[str]()
+    for kernel, what in changed:
+        if what not in words:
+            words.add(what)
+            yield kernel, what
 
 
 def _lines(text: str, edit: Edit) -> str:
@@ -163,23 +173,25 @@ def is_changeable(kernel: Kernel) -> bool:
     return of_text or isinstance(kernel.build, ChangeableBuild)
 
 
-def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
-    """Yield changed kernels, each with the change in words."""
+def _changed(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str]]:
+    """Yield changed kernels, each with the change in words, those that may mend a result."""
     rounded = rounded_up_grid(kernel)
     yield from [] if rounded is None else [rounded]
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
         return
     text, name, operands = kernel.source_text(), kernel.entry.partition("<")[0], _operands(kernel)
-    if (
-        not operands.sizes.keys() & parameter_roles(kernel).keys()
-    ):  # a source that fixes its sizes may allow no whole tiles
+    # A source that fixes its sizes may allow no whole tiles.
+    if not operands.sizes.keys() & parameter_roles(kernel).keys():
         yield from _changed_at_remainders(kernel)
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, operands):
             yield replace(larger, text=edit.text), f"{what}, and {in_line(edit)}"
-    for edit in itertools.chain(_of_threads(kernel), edits(text, name, operands, _TYPES.get(kernel.dtype, ""))):
+    several = edits(text, name, operands, _TYPES.get(kernel.dtype, ""))
+    own = replace(result, violations=tuple(each for each in result.violations if each.source == kernel.source.name))
+    likely = likely_first(several, text, device_nodes(text, name), operands.sizes, own)
+    for edit in itertools.chain(_of_threads(kernel), likely):
         yield replace(kernel, text=edit.text), in_line(edit)
 
 

@@ -1,0 +1,57 @@
+"""The sizes at which a changed kernel is right, as a verdict of its own finds them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.kernel.declaration import Kernel
+from mmcore.result import Result
+from mmcore.verdict import judged
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
+from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
+from mmcore_sources.python_file.changes import syntax_tree
+from mmcore_sources.python_file.extraction import FunctionInFile
+
+
+def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
+    """Return the sizes of the cells in words if a kernel is right at all sizes and has no hazards; else "".
+
+    A kernel that guards no remainders is right enough at whole tiles, which the words name. Whole tiles say nothing
+    about a guard.
+
+    The cells are small products that are tried first, and do not name the kernel.
+    """
+    results: list[Result] = []
+    for cell in cells:
+        result = measured(cell, kernel)
+        if result is None or not result.verified:
+            return ""
+        results.append(result)
+    named = " and at ".join(map(size_of, cells))
+    verdict = judged(results[0], kernel, "all")
+    if verdict.verified:
+        return named
+    if any(each["why"].startswith(WHOLE) and not each["right"] for each in verdict.sizes) or _guards(kernel):
+        return ""
+    pairs = zip(cells, results, strict=True)
+    whole = all(is_whole(cell, "", kernel) and is_clean(result, kernel) for cell, result in pairs)
+    return f"whole tiles, at {named}," if whole else ""
+
+
+def _guards(kernel: Kernel) -> bool:
+    """Return whether a kernel compares numbers outside the conditions of loops, or may do so."""
+    build: Any = kernel.build
+    if build is None:
+        nodes = device_nodes(kernel.source_text(), kernel.entry.partition("<")[0])
+        conditions = (each.child_by_field_name("condition") for each in nodes if each.type in CONDITIONS)
+        return any(each is not None and {"<", ">"} & {*text_of(each)} for each in conditions)
+    in_file = getattr(build, "function", None)
+    if not isinstance(in_file, FunctionInFile):
+        return True
+    return any(isinstance(each, ast.Compare) for each in ast.walk(syntax_tree(in_file)))
