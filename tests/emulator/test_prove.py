@@ -10,7 +10,7 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.errors import TimeLimit
-from mmcore_emulator.adapter import wrong_sum
+from mmcore_emulator.adapter import examine_sizes, wrong_sum
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof, prove_cell
 from mmcore_emulator.adapter.wrong_sum import WrongSum
@@ -209,3 +209,14 @@ def test_a_factor_may_be_rounded_to_the_type_in_which_a_kernel_has_it(tmp_path: 
 def test_another_factor_is_wrong(tmp_path: Path) -> None:
     own = kernel(tmp_path, (STORE, "C[row * n + column] = 1.1001f * sum;"), alpha=1.1)
     assert prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own).outcome == WRONG
+
+
+def test_a_ring_is_proved_at_a_k_that_refills_each_stage_twice_unless_a_size_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setattr(examine_sizes._Runs, "_refills", lambda runs, problem: problem.k // 64)
+    path = tmp_path / "own.cu"
+    path.write_text(RIGHT)
+    assert mmcore("prove", str(path), "--quiet").stdout.endswith("PROVED at 64×64×192\n")
+    assert mmcore("prove", str(path), "--size", "64", "--quiet").stdout.endswith("PROVED at 64×64×64\n")

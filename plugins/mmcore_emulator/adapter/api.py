@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from mmcore.api import cell
@@ -73,13 +74,25 @@ def proved(requested: Cell, nameless: Kernel | None = None) -> Proof:
     return Proof.from_json(_run("proof:proof_json", requested, nameless))
 
 
+def refilled(requested: Cell, nameless: Kernel | None = None) -> Cell:
+    """Return a cell with a k at which each stage in shared memory is refilled twice; the cell itself without one."""
+    cell = _on_emulator(requested)
+    target = "mmcore_emulator.adapter.examine_sizes:refilling_depth"
+    k: int = run(cell.device, target, cell.to_json(), kernel=nameless, timeout=cell.timeout)
+    return replace(requested, k=k)
+
+
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
     """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
     return Examination.from_json(_run("examine_sizes:examination_json", requested, nameless, work))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:
-    cell = requested.on("emulator" if requested.device == "auto" else device_name(requested.device))
+    cell = _on_emulator(requested)
     target = f"mmcore_emulator.adapter.{function}"
     values: Json = run(cell.device, target, cell.to_json(), *further, kernel=nameless, timeout=cell.timeout)
     return values
+
+
+def _on_emulator(requested: Cell) -> Cell:
+    return requested.on("emulator" if requested.device == "auto" else device_name(requested.device))

@@ -126,6 +126,14 @@ def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
         return list(runs.sizes())
 
 
+def refilling_depth(device: Device, phases: Phases, requested: Mapping[str, Any], kernel: Kernel | None = None) -> int:
+    """Return the k at which a cell, as JSON, refills each stage in shared memory twice; its own k if none does."""
+    cell = Cell.from_json(requested)
+    planned = plan_cell(cell, device.properties, kernel)
+    with phases("plan"), _Runs(cell, planned, device, WORK) as runs:
+        return runs.refilling_depth(planned.problem)
+
+
 class _Runs:
     """The runs of a kernel in one config on the emulator, until their estimated time is used up.
 
@@ -253,6 +261,10 @@ class _Runs:
             problem, most = deeper, self._refills(deeper)
         if problem != first:
             yield Size(problem, "so deep that each stage in shared memory is refilled twice", is_due=most >= _TURNS)
+
+    def refilling_depth(self, first: Problem) -> int:
+        """Return the k of the product that refills each stage twice; that of the first one without such a product."""
+        return next((size.problem.k for size in self._deep(first) if size.is_due), first.k)
 
     def _refills(self, problem: Problem) -> int:
         """Return how often a word of shared memory is written; 0 if that cannot be seen."""

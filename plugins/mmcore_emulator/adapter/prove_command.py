@@ -13,7 +13,7 @@ from rich.text import Text
 from mmcore.cell import Cell
 from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
-from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, indented, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
@@ -21,7 +21,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
-from mmcore_emulator.adapter.api import checked, proved
+from mmcore_emulator.adapter.api import checked, proved, refilled
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.adapter.views import proof_view
@@ -51,6 +51,7 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
     def about(reference: KernelReference) -> Answer:
         declaration = registry().kernel(reference)
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
+        requested = requested if sized(options) else refilled(requested)
         proof = _with_hazards(proved(requested), requested, declaration)
         status, details = _EXIT[proof.outcome], answer(proof, declaration)
         heading = facts(proof, declaration, auto=device == "auto")
