@@ -142,7 +142,7 @@ def test_a_file_that_does_not_compile_is_asked_nothing(folder: Path) -> None:
 def test_the_cause_of_a_wrong_product_is_shown_at_its_own_size_before_a_deeper_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial._ALL_SECONDS", 0.0)  # no search for changes
+    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial.ALL_SECONDS", 0.0)  # no search for changes
     (folder / "ring.cu").write_text("""
 __global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
     __shared__ float ring[8192];

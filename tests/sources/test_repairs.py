@@ -106,7 +106,7 @@ def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
 
 
 def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    monkeypatch.setattr(trial, "FEW_SECONDS", 0.0)
     text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
     output = run(text).stdout
     assert re.search(r"^tried \d+ changes of the source for \d+ s: none makes it right\nTEST FAIL$", output, re.M)
@@ -115,7 +115,7 @@ def test_a_long_search_that_finds_no_change_is_reported(monkeypatch: pytest.Monk
 def test_a_search_without_success_is_not_reported_before_guards_that_make_the_product_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    monkeypatch.setattr(trial, "FEW_SECONDS", 0.0)
     output = run(remainders("guards")[0]).stdout
     assert (" with a last step and guards:" in output, "tried" in output) == (True, False)
 
@@ -138,7 +138,7 @@ __global__ void first(const float *A, const float *B, float *C, int m, int n, in
 def test_a_search_is_not_repeated_for_a_kernel_that_is_right_at_whole_tiles_alone_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    monkeypatch.setattr(trial, "FEW_SECONDS", 0.0)
     guarded = VECTORS.replace("C[row", "if (row < m && col < n) C[row").replace("first", "third")
     output = run(VECTORS + VECTORS.replace("first", "second") + guarded).stdout
     of_first, of_second, of_third = re.split(r"^(?:second|third)$", output, flags=re.M)
@@ -155,8 +155,8 @@ def test_a_search_is_not_repeated_for_a_kernel_that_is_right_at_whole_tiles_alon
 def test_whole_tiles_are_tried_before_changes_of_a_product_that_is_right_beside_faults(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trial, "_ALL_SECONDS", -1.0)  # the limit of a search that knows of no right size
-    monkeypatch.setattr(trial, "_FEW_SECONDS", -2.0)
+    monkeypatch.setattr(trial, "ALL_SECONDS", -1.0)  # the limit of a search that knows of no right size
+    monkeypatch.setattr(trial, "FEW_SECONDS", -2.0)
     monkeypatch.setattr(trial, "_SOME_SECONDS", 600.0)  # until all changes are tried
     text = VECTORS.replace("C[row * n + col] = sum;", "if (row < m && col < n) C[row * n + col] = sum;")
     output = run(text, "-m", "24", "-n", "32", "-k", "32").stdout
@@ -166,7 +166,7 @@ def test_whole_tiles_are_tried_before_changes_of_a_product_that_is_right_beside_
 
 
 def test_few_changes_are_tried_and_none_counted_where_a_hazard_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_FEW_SECONDS", 0.0)
+    monkeypatch.setattr(trial, "FEW_SECONDS", 0.0)
     text = (
         section_of(__file__, "tiled")["text"].replace("__syncthreads();", "", 1).replace("= sum", "= sum + sum * sum")
     )

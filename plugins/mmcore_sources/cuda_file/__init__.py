@@ -6,6 +6,7 @@
 - ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one, at the sizes of
   ``tried_cells``.
 - ``declared_readings`` tries other declarations of a registered kernel: its types, arguments and storage.
+  ``declared_repairs`` tries changes of its launches and of its source.
 - ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """

@@ -10,12 +10,14 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import Argument, Scalar
+from mmcore.kernel.arguments import Argument
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
+from mmcore_sources.cuda_file.hints.declared_repairs import declared_repairs
 from mmcore_sources.cuda_file.hints.find import LAYOUTS, reads_by_columns, says
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.repairs.launch_changes import renamed
 
 _LARGEST = 1 << 24
 """The largest m·n·k of a product that is computed again as it is, if the kernel refuses a small one."""
@@ -34,6 +36,7 @@ def declared_readings(result: Result) -> Iterator[str]:
             source = says(kernel.source_text(), values) or reads_by_columns(kernel, values)
             yield f"hint: with {declared} the product is right at {size_of(cell)}{source}"
             return
+    yield from declared_repairs(result, kernel) if kernel.source.is_file() else ()
 
 
 def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
@@ -65,15 +68,8 @@ def _exchanges(kernel: Kernel) -> list[tuple[Argument, ...]]:
     except MmcoreError:
         return []
     orders = sorted(itertools.permutations("mnk"), key=lambda order: sum(map(str.__ne__, order, "mnk")))
-    changed = (tuple(_renamed(each, dict(zip("mnk", order, strict=True))) for each in arguments) for order in orders)
+    changed = (tuple(renamed(each, dict(zip("mnk", order, strict=True))) for each in arguments) for order in orders)
     return [each for each in dict.fromkeys(changed) if each != arguments]
-
-
-def _renamed(argument: Argument, names: Mapping[str, str]) -> Argument:
-    """Return an argument, a size among them by its new name."""
-    if isinstance(argument, Scalar):
-        return replace(argument, value=names.get(str(argument.value), argument.value))
-    return names.get(argument, argument) if isinstance(argument, str) else argument
 
 
 def _shown(value: str | tuple[Argument, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
@@ -26,10 +26,12 @@ def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 def quotients(nodes: Sequence[Node]) -> list[Node]:
     """Return the quotients that bound loops and are rounded down, in a condition or in a variable's first value."""
-    bounds = {text_of(each.children[2]) for each in _compared(nodes)}
-    values = (node.child_by_field_name("value") for node in nodes if node.type == "init_declarator"
-              and text_of(node.children[0]) in bounds)  # fmt: skip
-    outside = [each for value in values if value is not None for each in walk(value) if each.type == _BINARY]
+    bounds, outside = {text_of(each.children[2]) for each in _compared(nodes)}, list[Node]()
+    for node in reversed([each for each in nodes if each.type == "init_declarator"]):
+        value = node.child_by_field_name("value")
+        if value is not None and text_of(node.children[0]) in bounds:
+            bounds |= {*identifiers(value)}
+            outside += [each for each in walk(value) if each.type == _BINARY]
     return [node for node in [*_conditions(nodes), *outside] if rounded_up(node)]
 
 

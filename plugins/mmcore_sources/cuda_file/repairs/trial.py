@@ -33,8 +33,11 @@ from mmcore_sources.cuda_file.repairs.right_sizes import where_right
 from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT, TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
-_MOST, _ALL_SECONDS = 60, 30.0  # changes that are tried, and the seconds of all runs
-_FEW_SECONDS = 5.0  # of all where a hazard names the cause; a longer search that finds nothing is reported
+_MOST = 60  # changes that are tried
+ALL_SECONDS = 30.0
+"""The seconds of all runs."""
+FEW_SECONDS = 5.0
+"""The seconds of all runs where a hazard names the cause. A longer search that finds nothing is reported."""
 _SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that guards are tried afterwards
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride",
            "wrong-extent")  # fmt: skip
@@ -62,12 +65,21 @@ def repairs(result: Result, kernel: Kernel, *, whole: bool = False) -> Iterator[
     cells = small_cells(result, kernel)
     if not cells or is_right(cells[0], kernel):
         return
-    whole |= any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
-    seconds = _FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else _ALL_SECONDS
-    found = [*search.remembering(_first_right(cells, _changed(kernel, result), seconds))]
+    seconds = seconds_of_search(result, whole=whole or is_right_at_whole_tiles(result))
+    found = [*search.remembering(first_right(cells, source_changes(kernel, result), seconds))]
     yield from found
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
+
+
+def seconds_of_search(result: Result, *, whole: bool) -> float:
+    """Return the time limit of the search for a change; ``whole`` says that a product of whole tiles is right."""
+    return FEW_SECONDS if names_a_cause(result) else _SOME_SECONDS if whole else ALL_SECONDS
+
+
+def is_right_at_whole_tiles(result: Result) -> bool:
+    """Return whether one of a result's sizes shows that a product of whole tiles is right."""
+    return any(each["right"] and each["why"].startswith(WHOLE) for each in result.sizes)
 
 
 def _written(cell: Cell, kernel: Kernel) -> Iterator[str]:
@@ -104,11 +116,11 @@ def remainder_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
         return
     search = Search.of(result, kernel, "remainders")
     if not search.fruitless():
-        found = _first_right(small_cells(result, kernel), _changed_at_remainders(kernel), _ALL_SECONDS)
+        found = first_right(small_cells(result, kernel), remainder_changes(kernel), ALL_SECONDS)
         yield from search.remembering(found)
 
 
-def _changed_at_remainders(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+def remainder_changes(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words and all changed lines."""
     text, up, what = kernel.source_text(), rounded_up_grid(kernel), ""
     if up is not None:
@@ -122,7 +134,7 @@ def _operands(kernel: Kernel) -> Operands:
     return Operands(matrices, sizes_of(kernel), kernel.column_major, _ZEROS.get(kernel.dtype, "0"))
 
 
-def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], seconds: float) -> Iterator[str]:
+def first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], seconds: float) -> Iterator[str]:
     """Yield a hint with the first changed kernel that is right at all sizes, in words; else that none is."""
     begin, tried = time.monotonic(), 0
     for kernel, what in itertools.islice(_different(changed), _MOST if cells else 0):
@@ -132,7 +144,7 @@ def _first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], s
         if where := where_right(cells, kernel):
             yield f"{REPAIRED} {where} with {what}"
             return
-    if seconds > _FEW_SECONDS and (took := time.monotonic() - begin) >= _FEW_SECONDS:
+    if seconds > FEW_SECONDS and (took := time.monotonic() - begin) >= FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
         yield f"{TRIED} {changes} of the source for {took:.0f} s: {NONE_RIGHT}"
 
@@ -173,7 +185,7 @@ def is_changeable(kernel: Kernel) -> bool:
     return of_text or isinstance(kernel.build, ChangeableBuild)
 
 
-def _changed(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str]]:
+def source_changes(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words, those that may mend a result."""
     rounded = rounded_up_grid(kernel)
     yield from [] if rounded is None else [rounded]
@@ -183,7 +195,7 @@ def _changed(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str]]:
     text, name, operands = kernel.source_text(), kernel.entry.partition("<")[0], _operands(kernel)
     # A source that fixes its sizes may allow no whole tiles.
     if not operands.sizes.keys() & parameter_roles(kernel).keys():
-        yield from _changed_at_remainders(kernel)
+        yield from remainder_changes(kernel)
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, operands):

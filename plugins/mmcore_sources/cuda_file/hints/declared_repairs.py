@@ -1,0 +1,67 @@
+"""Hints for a wrong registered kernel: changes of its launches and of its source, tried at a small size."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+from mmcore.errors import MmcoreError
+from mmcore.kernel.declaration import Kernel
+from mmcore.planning.plan import Plan, plan_cell
+from mmcore.result import Result
+from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_sources.cuda_file.hints.tried_cells import is_right
+from mmcore_sources.cuda_file.repairs.launch_changes import launch_changes
+from mmcore_sources.cuda_file.repairs.trial import (
+    ALL_SECONDS,
+    FEW_SECONDS,
+    REPAIRED,
+    first_right,
+    is_right_at_whole_tiles,
+    remainder_changes,
+    seconds_of_search,
+    small_cells,
+    source_changes,
+)
+
+_Changes: TypeAlias = Callable[[Kernel], Iterator[tuple[Kernel, str]]]
+
+
+def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
+    """Yield a hint with the first change of a launch or of the source that makes a registered kernel right.
+
+    The mistakes of a kernel with ``known_bugs`` are meant, and not looked for.
+    """
+    cells = [] if kernel.is_code or kernel.call is not None or kernel.known_bugs else small_cells(result, kernel)
+    if not cells or is_right(cells[0], kernel):
+        return
+    try:
+        planned = plan_cell(cells[0], capability_properties(CAPABILITIES["emulator"]), kernel)
+        functions = _functions(planned)
+    except MmcoreError:
+        return
+    found = [*first_right(cells, launch_changes(planned), FEW_SECONDS)]
+    whole = is_right_at_whole_tiles(result)
+    if not found:
+        of_words = _of_source(kernel, functions, partial(source_changes, result=result))
+        found = [*first_right(cells, of_words, seconds_of_search(result, whole=whole))]
+    if whole and not any(each.startswith(REPAIRED) for each in found):
+        at_remainders = _of_source(kernel, functions, remainder_changes)
+        found = [*first_right(cells, at_remainders, ALL_SECONDS)] or found
+    yield from found
+
+
+def _functions(planned: Plan) -> list[Kernel]:
+    """Return the kernel with the name and the arguments of each of its launched functions, each function once."""
+    arguments = {planned.entry(launch): planned.arguments(launch) for launch in planned.launches}
+    return [replace(planned.kernel, entry=entry, arguments=each) for entry, each in arguments.items()]
+
+
+def _of_source(kernel: Kernel, functions: Iterable[Kernel], changes: _Changes) -> Iterator[tuple[Kernel, str]]:
+    """Yield the kernel with one change of its source, in one of its functions."""
+    for changed, what in itertools.chain.from_iterable(map(changes, functions)):
+        yield replace(kernel, text=changed.text), what

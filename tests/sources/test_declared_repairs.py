@@ -1,0 +1,94 @@
+"""The hints about a registered kernel's launches and source: changes that make its product right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, ceil_div
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
+from tests.command_line import mmcore
+
+TEXT = """extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k) {
+    const int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= m || j >= n) return;
+    float sum = 0;
+    for (int p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j];
+    C[i * n + j] = sum;
+}"""
+PARTS = """#define SPLITS 4
+extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k) {
+    const int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= m || j >= n) return;
+    const int each = k / SPLITS;
+    float sum = 0;
+    for (int s = 0; s < SPLITS; s++) {
+        const int begin = s * each, end = min(k, begin + each);
+        for (int p = begin; p < end; p++) sum += A[i * k + p] * B[p * n + j];
+    }
+    C[i * n + j] = sum;
+}"""
+
+
+def tiles(problem: Problem, config: Config) -> tuple[int, int]:
+    return ceil_div(problem.n, 16), ceil_div(problem.m, 16)
+
+
+def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    return Launch(grid=tiles(problem, config), block=config.block, arguments=("A", "B", "C", "n", "m", "k"))
+
+
+def run(folder: Path, patch: pytest.MonkeyPatch, text: str = TEXT, **declared: Any) -> str:
+    """Return the output of a run of a registered kernel."""
+    path = folder / "own.cu"
+    path.write_text(text)
+    declared = {"configs": [{"block": (16, 16)}]} | declared
+    kernel = Kernel(name="tests.own", source=path, **declared)
+    patch.setenv("MMCORE_IN_PROCESS", "1")
+    patch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    return mmcore("run", kernel.name, "-m", "40", "-n", "70", "-k", "30", "--device", "emulator").stdout
+
+
+@pytest.mark.parametrize(
+    ("declared", "change"),
+    [
+        (
+            {"grid": lambda problem, config: (ceil_div(problem.m, 16), ceil_div(problem.n, 16))},
+            "x and y of the grid exchanged in grid=",
+        ),
+        ({"launch": launch}, '"m" and "n" exchanged in the arguments in launch='),
+        ({"configs": [{"block": (16, 8)}], "grid": tiles}, 'twice as many threads along y in "block" of configs='),
+    ],
+)
+def test_a_change_of_the_launch_that_makes_a_registered_kernel_right_is_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: dict[str, Any], change: str
+) -> None:
+    output = run(tmp_path, monkeypatch, **declared)
+    assert f" with {change}\n" in output
+    assert (output.count("hint:"), output.endswith("\nTEST FAIL\n")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        (TEXT.replace("p < k;", "p < k - 1;"), "k instead of k - 1 in line 5"),
+        (PARTS, "(k + SPLITS - 1) / SPLITS instead of k / SPLITS in line 5"),
+    ],
+)
+def test_a_change_of_the_source_that_makes_a_registered_kernel_right_is_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, change: str
+) -> None:
+    output = run(tmp_path, monkeypatch, text)
+    hint = output.partition("hint: the product is right at ")[2]
+    assert change in hint
+    assert output.count("hint:") == 1
+
+
+def test_deliberate_mistakes_of_a_registered_kernel_get_no_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = TEXT.replace("p < k;", "p < k - 1;")
+    assert "hint:" not in run(tmp_path, monkeypatch, wrong, known_bugs=("It leaves the last step out.",))
