@@ -51,8 +51,8 @@ def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
         found = [*first_right(cells, of_words, seconds_of_search(result, whole=whole))]
     if whole and not any(each.startswith(REPAIRED) for each in found):
         at_remainders = _of_source(kernel, functions, remainder_changes)
-        found = [*first_right(cells, at_remainders, ALL_SECONDS)] or found
-    yield from found
+        found = [*first_right(cells, at_remainders, ALL_SECONDS)]
+    yield from (each for each in found if each.startswith(REPAIRED))
 
 
 def _functions(planned: Plan) -> list[Kernel]:
