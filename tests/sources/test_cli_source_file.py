@@ -109,7 +109,8 @@ def test_a_type_that_makes_a_wrong_product_right_is_named_with_its_line(folder: 
     result = emulated("run half.cu --size 64 -q --no-hazards")
     assert result.exit_code == 1
     assert re.search(
-        "hint: with --accumulator float16 the product is right at 64×64×64; line [0-9]+ says '__half sum", result.stdout
+        "hint: with --accumulator float16 the product is right at 64×128×192; line [0-9]+ says '__half sum",
+        result.stdout,
     )
 
 

@@ -63,7 +63,7 @@ def test_the_block_is_a_guess_if_a_loop_over_elements_does_not_show_it(
     (tmp_path / "looped.cu").write_text(text)
     output = mmcore("run", "looped.cu", "--size", "64", "--device", "emulator").stdout
     assert "guessed: block 512×1 (--block)" in output
-    assert "hint: with --block 128x1 the product is right at 64×64×64" in output
+    assert "hint: with --block 128x1 the product is right at 64×128×192" in output
 
 
 FRAGMENTS = """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.declaration import Kernel
+from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.tree import text_of
@@ -34,7 +36,7 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
             return ""
         results.append(result)
     named = " and at ".join(map(size_of, cells))
-    verdict = judged(results[0], kernel, "all")
+    verdict = _without_host_faults(judged(results[0], kernel, "all"))
     if verdict.verified:
         return named
     if any(each["why"].startswith(WHOLE) and not each["right"] for each in verdict.sizes) or _guards(kernel):
@@ -42,6 +44,13 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
     pairs = zip(cells, results, strict=True)
     whole = all(is_whole(cell, "", kernel) and is_clean(result, kernel) for cell, result in pairs)
     return f"whole tiles, at {named}," if whole else ""
+
+
+def _without_host_faults(verdict: Result) -> Result:
+    """Return a verdict without the faults of the unchanged file's host code."""
+    file = registry().files.get(verdict.kernel)
+    faults = file.faults if file is not None else ()
+    return replace(verdict, violations=tuple(each for each in verdict.violations if each not in faults))
 
 
 def _guards(kernel: Kernel) -> bool:
