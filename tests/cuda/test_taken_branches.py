@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.cuda_source.taken_branches import without_skipped_code
+from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from tests.sources.test_source_file import NAIVE, changed, kernel
 
 SETS = """
@@ -102,3 +102,31 @@ def test_launches_in_branches_that_are_not_taken_do_not_count_unless_they_are_al
         )
     }
     assert launched == {"as it is": ["usual"], "defined": ["fast", "usual"], "alone": ["fast"]}
+
+
+KERNELS = """
+#ifdef TILED
+__global__ void mul(float *A) { A[1] = 0; }
+#pragma unroll
+#elif WIDE
+__global__ void mul(float *A) { A[2] = 0; }
+#else
+__global__ void mul(float *A) { A[3] = 0; }
+#endif
+#if 0
+__global__ void other(float *A) {}
+#endif
+"""
+
+
+@pytest.mark.parametrize(
+    ("header", "defined", "taken"),
+    [("", {}, "A[3]"), ("", {"TILED": ""}, "A[1]"), ("", {"WIDE": 1}, "A[2]"), ("#define TILED", {}, "A[1]")],
+)
+def test_of_the_kernels_of_one_name_that_of_the_taken_branch_is_left(
+    header: str, defined: dict[str, object], taken: str
+) -> None:
+    text, _ = without_skipped_code(f'#include "my.h"{KERNELS}', [("my.h", header)], defined)
+    assert kernel_names(text) == ["mul", "other"], "a kernel of no other branch is kept"
+    assert [each for each in ("A[1]", "A[2]", "A[3]") if each in text] == [taken]
+    assert text.count("\n") == KERNELS.count("\n")

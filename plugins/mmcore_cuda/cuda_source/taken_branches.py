@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from typing import TypeAlias
 
 from mmcore_cuda.cuda_source.includes import includes
 from mmcore_cuda.cuda_source.tokens import Directive, blank, code, directives
@@ -17,6 +19,7 @@ _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _OF_OTHERS = re.compile(r"_|CUD|NV|WIN|GCC|NDEBUG|__")  # names that the compiler, its headers or a build may define
 _LAUNCH = re.compile(rb"<<<[^;#]*;")  # the end of a statement that launches
 _KERNEL = re.compile(rb"\b__global__\b[^;{}]*?\b(\w+)\s*\([^;{}]*\)\s*\{")
+_Part: TypeAlias = tuple[str, int, int]  # a text's name, begin and end
 _DEEPEST = 20
 _LONGEST = 2000
 
@@ -32,30 +35,33 @@ class _Preprocessor:
         self.taken: set[str] = set()
         self.skipped: dict[str, list[tuple[str, Directive]]] = defaultdict(list)  # by the name of a macro
         self.seen: set[str] = set()
-        self.skipped_code: list[tuple[str, int, int]] = []  # the file, begin and end of each part between directives
-        self.skipped_branches: list[list[tuple[str, int, int]]] = []  # those parts, by outermost branch
+        # The parts between directives that are skipped, by the file and begin of their outermost branch.
+        self.branches: dict[tuple[str, int], list[_Part]] = defaultdict(list)
 
     def run(self, file: str, depth: int = 0) -> None:
         """Follow the directives of a file, and those of the headers that it includes."""
         conditions: list[list[bool | None]] = []  # of the branches so far, for each conditional that is open
-        end, outermost = 0, (0, 0)
+        begins: list[int] = []  # of the last of these branches
+        end = 0
         for each in directives(self.texts[file]):
             word, text = each.word, each.text.decode(errors="replace").replace("\\\n", " ").strip()
             taken = [_branch(branches) for branches in conditions]
             live = _all(taken)
             if live is False:
-                self._skip((file, end, each.begin), same=outermost == (outermost := _outermost(taken, conditions)))
-            else:
-                outermost = (0, 0)
+                self.branches[file, begins[taken.index(False)]].append((file, end, each.begin))
             end = each.end
             if word in ("if", "ifdef", "ifndef"):
                 conditions.append([self._condition(word, text) if live is not False else False])
+                begins.append(end)
             elif word in ("elif", "elifdef", "elifndef") and conditions:
                 conditions[-1].append(self._condition(word.removeprefix("el"), text))
+                begins[-1] = end
             elif word == "else" and conditions:
                 conditions[-1].append(True)
+                begins[-1] = end
             elif word == "endif" and conditions:
                 conditions.pop()
+                begins.pop()
             elif word == "define" and (macro := _MACRO.match(each.text)):
                 name = macro["name"].decode()
                 if live is False:
@@ -70,13 +76,6 @@ class _Preprocessor:
                     if (name := PurePath(include.name).name) in self.texts.keys() - self.seen:
                         self.seen.add(name)
                         self.run(name, depth + 1)
-
-    def _skip(self, part: tuple[str, int, int], *, same: bool) -> None:
-        """Note a part that is skipped; ``same`` says that it is of the same outermost branch as the last one."""
-        self.skipped_code.append(part)
-        if not same:
-            self.skipped_branches.append([])
-        self.skipped_branches[-1].append(part)
 
     def _condition(self, word: str, text: str) -> bool | None:
         if word == "if":
@@ -148,19 +147,14 @@ def _branch(conditions: list[bool | None]) -> bool | None:
     return _all([*(None if each is None else not each for each in before), last])
 
 
-def _outermost(taken: list[bool | None], conditions: list[list[bool | None]]) -> tuple[int, int]:
-    """Return the depth of the outermost branch that is skipped, and its number among those of its conditional."""
-    depth = taken.index(False)
-    return depth + 1, len(conditions[depth])
-
-
 def without_skipped_code(
     text: str, headers: Iterable[tuple[str, str]], defined: Mapping[str, object]
 ) -> tuple[str, list[tuple[str, str]]]:
     """Return a source and its headers without definitions and launches that the preprocessor skips in favour of others.
 
-    A name that is only defined in branches which are not taken keeps its definitions, and a program that launches
-    nothing in other branches its launches. Lines keep their numbers.
+    A branch with a kernel that taken code defines, too, is left out as a whole. A name that is only defined in branches
+    which are not taken keeps its definitions, and a program that launches nothing in other branches its launches. Lines
+    keep their numbers.
     """
     named = list(headers)
     texts = {"": text.encode(), **{name: content.encode() for name, content in reversed(named)}}
@@ -171,10 +165,11 @@ def without_skipped_code(
         for name in preprocessor.taken & preprocessor.skipped.keys()
         for file, each in preprocessor.skipped[name]
     ]
-    taken = _without(texts, skipped)
+    branches = preprocessor.branches.values()
+    taken = _without(texts, [*skipped, *_defined_otherwise(texts, branches)])
     launched = _without(taken, [
         (file, begin + first, begin + last)
-        for file, begin, end in preprocessor.skipped_code
+        for file, begin, end in itertools.chain.from_iterable(branches)
         for first, last in _launches(taken[file][begin:end])
     ])  # fmt: skip
     if any(_LAUNCH.search(code(content)) for content in launched.values()):
@@ -183,24 +178,22 @@ def without_skipped_code(
     return read[""], [(name, read[name]) for name, _ in named]
 
 
-def without_skipped_kernels(text: str, defined: Mapping[str, object]) -> str:
-    """Return a source without the branches that the preprocessor skips, if they define kernels which it defines, too.
+def kernel_names(text: str) -> list[str]:
+    """Return the names of the kernels that a source defines, in all branches, in order."""
+    return [name.decode() for name in _kernels(text.encode())]
 
-    Lines keep their numbers.
-    """
-    if text.count("__global__") < 2:
-        return text
-    texts = {"": text.encode()}
-    preprocessor = _Preprocessor(texts, defined)
-    preprocessor.run("")
-    live = _without(texts, preprocessor.skipped_code)[""]
-    kernels = {match[1] for match in _KERNEL.finditer(code(live))}
-    skipped = list[tuple[str, int, int]]()
-    for branch in preprocessor.skipped_branches:
-        inside = b"".join(texts[""][begin:end] for _, begin, end in branch)
-        if not kernels.isdisjoint(match[1] for match in _KERNEL.finditer(code(inside))):
-            skipped += branch
-    return _without(texts, skipped)[""].decode(errors="replace") if skipped else text
+
+def _kernels(content: bytes) -> list[bytes]:
+    return [match[1] for match in _KERNEL.finditer(code(content))]
+
+
+def _defined_otherwise(texts: Mapping[str, bytes], branches: Collection[Sequence[_Part]]) -> Iterator[_Part]:
+    """Yield the parts of skipped branches that define a kernel which taken code defines, too."""
+    live = _without(texts, itertools.chain.from_iterable(branches))
+    taken = {name for content in live.values() for name in _kernels(content)}
+    for branch in branches:
+        if not taken.isdisjoint(_kernels(b"".join(texts[file][begin:end] for file, begin, end in branch))):
+            yield from branch
 
 
 def _launches(content: bytes) -> Iterator[tuple[int, int]]:
@@ -210,8 +203,8 @@ def _launches(content: bytes) -> Iterator[tuple[int, int]]:
         yield max(before) + 1, match.end()
 
 
-def _without(texts: Mapping[str, bytes], parts: Iterable[tuple[str, int, int]]) -> dict[str, bytes]:
-    """Return texts with blanks in place of some parts: the text's name, begin and end of each."""
+def _without(texts: Mapping[str, bytes], parts: Iterable[_Part]) -> dict[str, bytes]:
+    """Return texts with blanks in place of some parts."""
     changed = dict(texts)
     for name, begin, end in parts:
         content = changed[name]

@@ -13,7 +13,7 @@ from mmcore_cuda.cuda_source.entities import without_overloads
 from mmcore_cuda.cuda_source.expanded_macros import definitions
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
-from mmcore_cuda.cuda_source.taken_branches import without_skipped_code, without_skipped_kernels
+from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
@@ -33,7 +33,7 @@ class SourceKernel:
 
     Attributes:
         file: the name of its file.
-        text: the file's text, without other functions of the kernel's name.
+        text: the file's text, without other functions of the kernel's name, also in branches that are not taken.
         is_shortened: True if there were some.
         source: the program of the file, its headers, and the files that launch its kernels.
         declared: the kernel's function as the source declares it.
@@ -103,9 +103,8 @@ def read_kernel(
 ) -> SourceKernel:
     """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
-    taken = without_skipped_kernels(text, {**parameters, **defines})
-    has_alternatives = taken != text
-    text, headers = without_skipped_code(taken, headers, {**parameters, **defines})
+    kernels = kernel_names(text)
+    text, headers = without_skipped_code(text, headers, {**parameters, **defines})
     of_headers = tuple(each for _, header in headers for each in definitions(header.encode()))
     source = read_program(text, of_headers)
     source = functools.reduce(lambda program, header: program.with_header(*header), headers, source)
@@ -129,7 +128,7 @@ def read_kernel(
     return SourceKernel(
         file=file,
         text=own_text,
-        is_shortened=has_alternatives or own_text != text,
+        is_shortened=own_text != text or kernel_names(text) != kernels,
         source=source,
         declared=declared,
         body=body,
