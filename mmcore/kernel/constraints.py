@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Protocol, runtime_checkable
@@ -91,9 +91,9 @@ class Multiple:
 
     def common(self, problems: Sequence[Problem], config: Config) -> list[Multiple]:
         """Return the multiples that the sizes of further problems are, too."""
-        steps = {name: gcd(self.step(config), *(getattr(each, name) for each in problems)) for name in self.sizes}
-        several = dict.fromkeys(step for step in steps.values() if step > 1)
-        return [Multiple(tuple(name for name in self.sizes if steps[name] == step), step) for step in several]
+        return multiples_of(
+            {name: gcd(self.step(config), *(getattr(each, name) for each in problems)) for name in self.sizes}
+        )
 
     @property
     def description(self) -> str:
@@ -109,6 +109,12 @@ class Multiple:
             off = [f"m = n = k = {problem.n}"]
         unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"
         return f"{_listed(off)} {'is' if len(off) == 1 else 'are'} not a multiple of {unit}"
+
+
+def multiples_of(steps: Mapping[str, int]) -> list[Multiple]:
+    """Return that sizes are multiples of their steps, a constraint for each step but 1."""
+    several = dict.fromkeys(step for step in steps.values() if step > 1)
+    return [Multiple(tuple(name for name in steps if steps[name] == step), step) for step in several]
 
 
 @dataclass(frozen=True)

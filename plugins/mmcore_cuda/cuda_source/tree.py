@@ -23,6 +23,8 @@ __all__ = [
     "root_of",
     "text_of",
     "walk",
+    "within_parentheses",
+    "without_parentheses",
 ]
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -79,6 +81,21 @@ def pointed(node: Node) -> Node:
     while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
         node = node.named_children[-1]
     return node
+
+
+def without_parentheses(node: Node) -> Node:
+    """Return the expression in parentheses; another one itself."""
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    return node
+
+
+def within_parentheses(node: Node) -> Node | None:
+    """Return the node around an expression and its parentheses."""
+    above = node.parent
+    while above is not None and above.type == "parenthesized_expression":
+        above = above.parent
+    return above
 
 
 def is_stored_to(node: Node) -> bool:

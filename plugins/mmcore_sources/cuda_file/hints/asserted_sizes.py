@@ -7,9 +7,7 @@ from dataclasses import replace
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, hint_of, measured, size_of
-
-_LARGEST = 1 << 28  # multiply-adds
+from mmcore_sources.cuda_file.hints.tried_cells import MOST_WORK, TRIED_SECONDS, at_sizes, hint_of, measured, size_of
 
 
 def allowed_sizes(result: Result, kernel: Kernel) -> str | None:
@@ -23,7 +21,7 @@ def allowed_sizes(result: Result, kernel: Kernel) -> str | None:
     while True:
         m, n, k = 2 * m, 2 * n, 2 * k if square else k
         tried = at_sizes(cell, kernel, m, n, k)
-        if tried.m * tried.n * tried.k > _LARGEST or (tried.m, tried.n) == (cell.m, cell.n):
+        if tried.m * tried.n * tried.k > MOST_WORK or (tried.m, tried.n) == (cell.m, cell.n):
             return None
         if kernel.violations(tried.problem(kernel), kernel.config(**tried.config)):
             continue

@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell
-from mmcore.kernel.arguments import MATRICES, SIZES, Argument, Scalar
+from mmcore.kernel.arguments import MATRICES, SIZES, Argument
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.program import Function, read_program
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, small_cell
+from mmcore_sources.cuda_file.hints.tried_cells import MOST_WORK, TRIED_SECONDS, at_sizes, is_right, small_cell
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.storage import strides_of
+from mmcore_sources.cuda_file.repairs.launch_changes import renamed
 
 _LEAST = 33  # longer than the edge of most tiles
 _FEW_ROWS = 32
-_MOST_WORK = 1 << 28  # multiplications of a product that is tried
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def right_with_rows(cell: Cell, kernel: Kernel, rows: FixedRows) -> tuple[Cell |
     sizes = [(of_rows, _FEW_ROWS)] + [(kernel, rows.k)] * (of_rows is not kernel and rows.k == rows.n)
     for each, m in sizes:
         other = at_sizes(small, each, m, rows.n, rows.k)
-        if other.m * other.n * other.k <= _MOST_WORK and is_right(other, each):
+        if other.m * other.n * other.k <= MOST_WORK and is_right(other, each):
             return other, each is kernel
     return None, False
 
@@ -93,11 +93,5 @@ def _without_squares(kernel: Kernel) -> Kernel:
     if len(constraints) == len(kernel.constraints):
         return kernel
     sizes = {_role(each) for each in kernel.arguments} & {*SIZES}
-    arguments = tuple(_as_rows(each) if len(sizes) == 1 else each for each in kernel.arguments)
-    return replace(kernel, constraints=constraints, arguments=arguments)
-
-
-def _as_rows(argument: Argument) -> Argument:
-    if not isinstance(argument, Scalar):
-        return "m" if argument in SIZES else argument
-    return replace(argument, value="m") if argument.value in SIZES else argument
+    names = dict.fromkeys(sizes, "m") if len(sizes) == 1 else {}
+    return replace(kernel, constraints=constraints, arguments=tuple(renamed(each, names) for each in kernel.arguments))

@@ -8,9 +8,15 @@ from dataclasses import replace
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, hint_of, is_right, size_of, small_cell
-
-_MOST_WORK = 1 << 28  # multiplications of a product that is tried
+from mmcore_sources.cuda_file.hints.tried_cells import (
+    MOST_WORK,
+    TRIED_SECONDS,
+    at_sizes,
+    hint_of,
+    is_right,
+    size_of,
+    small_cell,
+)
 
 
 def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
@@ -25,6 +31,6 @@ def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
     cells = {(like.m, like.n, like.k): (like, what)}
     cells[whole.m, whole.n, whole.k] = whole, "the size with which the program launches it"
     for sizes, (cell, said) in cells.items():
-        if sizes != asked and cell.m * cell.n * cell.k <= _MOST_WORK and is_right(cell):
+        if sizes != asked and cell.m * cell.n * cell.k <= MOST_WORK and is_right(cell):
             yield hint_of(f"at {size_of(cell)}, {said}, the product is right", cell)
             return

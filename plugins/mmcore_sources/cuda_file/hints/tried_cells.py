@@ -17,6 +17,8 @@ from mmcore_emulator.adapter.launch_facts import launch_command
 _SMALL = 64
 TRIED_SECONDS = 10.0
 """The usual time limit of a product that is tried."""
+MOST_WORK = 1 << 28
+"""The multiplications of the largest product that is tried."""
 
 
 def size_of(cell: Cell) -> str:
@@ -38,7 +40,7 @@ def unequal_cell(cell: Cell, kernel: Kernel) -> Cell:
 
     Readings that exchange sizes may both be right where two are equal.
     """
-    if len({cell.m, cell.n, cell.k}) == len("mnk"):
+    if len({cell.m, cell.n, cell.k}) == 3:
         return cell
     other = at_sizes(cell, kernel, cell.m, 2 * cell.n, 3 * cell.k)
     return cell if kernel.violations(other.problem(kernel), kernel.config(**other.config)) else other

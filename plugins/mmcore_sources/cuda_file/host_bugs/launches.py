@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
@@ -102,8 +102,7 @@ def _is_quotient(node: Node) -> bool:
 
 def _operator(node: Node) -> str:
     """Return the operator of a binary expression, in parentheses or not; empty for others."""
-    while node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
+    node = without_parentheses(node)
     return text_of(node.children[1]) if node.type == "binary_expression" else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmcore_cuda.cuda_source.tree import Node, pointed, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, pointed, text_of, walk, within_parentheses
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 
@@ -84,9 +84,7 @@ def wrong_side(host: HostCode) -> Iterator[Bug]:
 
 def _is_evaluated(node: Node) -> bool:
     """Return whether an element is read or written: its address and its size access nothing."""
-    above = node.parent
-    while above is not None and above.type == "parenthesized_expression":
-        above = above.parent
+    above = within_parentheses(node)
     if above is not None and above.type == "pointer_expression" and text_of(above).startswith("&"):
         return False
     while above is not None and above.type != "function_definition":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
@@ -59,8 +59,7 @@ def _activation(node: Node) -> str:
     if node.type != "conditional_expression":
         return ""
     condition, *values = (each for each in node.named_children if each.type != "comment")
-    while condition.type == "parenthesized_expression":
-        condition = condition.named_children[0]
+    condition = without_parentheses(condition)
     if condition.type != "binary_expression" or text_of(condition.children[1]) not in _COMPARED or len(values) != 2:
         return ""
     left, right = condition.children[0], condition.children[2]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk, within_parentheses
 from mmcore_sources.cuda_file.inference.parameters import value_of
 
 _ASSERTS = re.compile(r"(?:TORCH_|AT_|C10_)?(?:assert|CHECK|ASSERT)")
@@ -40,23 +40,20 @@ def _remainders(scope: Node) -> Iterator[Node]:
 
 def _of_condition(condition: Node, *, zero: bool) -> Iterator[Node]:
     """Yield the remainders that are 0 if a condition holds, or in another case only if it does not hold."""
-    joined, unclear = ("&&", "||") if zero else ("||", "&&")
+    unclear = "||" if zero else "&&"
     if any(each.type == "binary_expression" and text_of(each.children[1]) == unclear for each in walk(condition)):
         return
     for node in walk(condition):
-        if node.type != "binary_expression" or text_of(node.children[1]) != "%":
-            continue
-        outer = node.parent
-        while outer is not None and outer.type == "parenthesized_expression":
-            outer = outer.parent
-        if outer is None or outer.type not in ("binary_expression", "unary_expression"):
-            is_zero = False
-        elif outer.type == "unary_expression":
-            is_zero = True
-        else:
-            sign, right = map(text_of, outer.children[1:])
-            is_zero = sign == "==" and right == "0"
-            if not is_zero and (sign, right) != ("!=", "0") and sign != joined:
-                continue
-        if is_zero == zero:
+        if node.type == "binary_expression" and text_of(node.children[1]) == "%" and _asks_for_zero(node) == zero:
             yield node
+
+
+def _asks_for_zero(remainder: Node) -> bool | None:
+    """Return whether the expression around a remainder holds if it is 0; None if it is compared with another number."""
+    outer = within_parentheses(remainder)
+    if outer is not None and outer.type == "unary_expression":
+        return True
+    if outer is None or outer.type != "binary_expression" or text_of(outer.children[1]) in ("&&", "||"):
+        return False
+    sign, right = map(text_of, outer.children[1:])
+    return {"==": True, "!=": False}.get(sign) if right == "0" else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
@@ -219,8 +219,7 @@ class Reader:
 
     def _holds(self, node: Node, depth: int) -> bool:
         """Return whether a condition on constants holds; raise :class:`Unreadable` for another condition."""
-        while node.type == "parenthesized_expression":
-            node = node.named_children[0]
+        node = without_parentheses(node)
         compare = _COMPARISONS.get(text_of(node.children[1])) if node.type == "binary_expression" else None
         sides = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
         left, right = (constant(self.number(each, depth + 1)) for each in sides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 
 
@@ -11,9 +11,7 @@ def rounded_up_later(scope: Node | None, target: str, value: Node, line: int) ->
 
     Statements from the ``line`` on do not count, unless it is 0.
     """
-    quotient = value
-    while quotient.type == "parenthesized_expression":
-        quotient = quotient.named_children[0]
+    quotient = without_parentheses(value)
     if scope is None or quotient.type != "binary_expression" or text_of(quotient.children[1]) != "/":
         return value
     nodes = (each for each in walk(scope) if not line or each.start_point.row < line)

@@ -88,7 +88,8 @@ def infer(
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
     warnings = (*launch.warnings, *_warnings(kernel, product))
     factors = {name: each.value for name, each in product.factors.items()}
-    sizes = product.launched_sizes
+    launched = product.roles.sizes_in(kernel.launched)
+    sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
     return Inferred(attributes, notes, product.unusual, warnings, factors, launched_sizes=sizes)
 
 

@@ -67,12 +67,13 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         constraints.append(SomeBlock(text, roles.square))
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
+    numbers = {**kernel.launched, **product.launched}
     shown = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
     return LaunchRule(
         block=block,
         text=text,
         constraints=tuple(constraints),
-        program_sizes=program_sizes(source, body, launch, roles, text, values, product.launched),
+        program_sizes=program_sizes(source, body, launch, roles, text, values, numbers),
         size_notes=tuple(size_notes),
         notes=tuple(notes),
         warnings=tuple(geometry.unused_axes(Reader.of(source, launch, {}), launch, body)) if shown and launch else (),

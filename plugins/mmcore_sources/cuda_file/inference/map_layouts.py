@@ -20,7 +20,6 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import launched_numbers
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
@@ -121,7 +120,7 @@ def with_layouts(
     encoded = [kernel.maps.get(each.name) for each in function.parameters]
     if launch is None or not any(encoded):
         return roles, []
-    program = _program(launched_numbers(kernel.source, function, launch), roles, fixed)
+    program = _program(kernel.launched, roles, fixed)
     names = [each.name for each in function.parameters]
     sizes = HostSizes.of(launch, names, roles.sizes, program, square=roles.square)
     for position, (argument, found) in enumerate(zip(roles.arguments, encoded, strict=True)):
@@ -167,9 +166,7 @@ def _program(launched: Mapping[str, int], roles: Roles, fixed: Iterable[Constrai
     for each in fixed:
         if isinstance(each, FixedSizes):
             return {"m": each.m, "n": each.n, "k": each.k}
-    sizes = {role: launched[name] for name, role in roles.sizes.items() if name in launched}
-    sizes |= {"k": roles.depth} if roles.depth else {}
-    return dict.fromkeys("mnk", max(sizes.values())) if roles.square and sizes else sizes
+    return roles.sizes_in(launched) | ({"k": roles.depth} if roles.depth else {})
 
 
 def encoded_layout(

@@ -10,7 +10,6 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Struct, Workspace
 from mmcore.kernel.constraints import Constraint, Square
-from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.program import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
@@ -24,7 +23,7 @@ from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
 from mmcore_sources.cuda_file.inference.map_storage import stored_columns
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.packed_elements import packed_types
-from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
+from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import (
     Roles,
     adds_to_c,
@@ -56,7 +55,6 @@ class Product:
         unusual: the unusual readings of the source.
         chosen: the choices for what the source leaves open, without template parameters that are sizes.
         launched: the launch's values of those.
-        launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
         notes, type_notes: notes about the roles and storage, and about the types.
     """
 
@@ -69,7 +67,6 @@ class Product:
     unusual: tuple[Unusual, ...]
     chosen: Open
     launched: Mapping[str, int]
-    launched_sizes: Sizes | None
     notes: tuple[Note, ...]
     type_notes: tuple[Note, ...]
 
@@ -105,7 +102,6 @@ def product_of(kernel: SourceKernel) -> Product:
         unusual=_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
         chosen=free,
         launched={name: chosen.values[name] for name in of_template},
-        launched_sizes=_launched_sizes(kernel, roles),
         notes=(*notes, *map_notes, *layout_notes, *operation_notes, *storage_notes, *batch),
         type_notes=tuple(type_notes),
     )
@@ -113,15 +109,14 @@ def product_of(kernel: SourceKernel) -> Product:
 
 def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[Note]]:
     """Return the roles of the parameters, constraints on the sizes, and notes."""
-    source, body, launch, given = kernel.source, kernel.body, kernel.launch, kernel.given
+    body, given = kernel.body, kernel.given
     function = body.function
     if "args" in given:
         roles = with_arguments(given_arguments(list(given["args"]), function), function)
         notes = []
     else:
         by_rows = "A" not in given.get("column_major", "A")
-        launched = launched_numbers(source, function, launch)
-        roles = roles_of(function, body, launched, _unused(kernel, launched), by_rows=by_rows)
+        roles = roles_of(function, body, kernel.launched, _unused(kernel), by_rows=by_rows)
         shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):
@@ -143,7 +138,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
     return roles, constraints, notes
 
 
-def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]:
+def _unused(kernel: SourceKernel) -> dict[str, int]:
     """Return the numbers of the integer parameters if the body uses none of them, since constants are the sizes."""
     body, function = kernel.body, kernel.function
     names = [each.name for each in function.parameters if "int" in scalar_type(each.type) and not each.pointer]
@@ -151,16 +146,8 @@ def _unused(kernel: SourceKernel, launched: Mapping[str, int]) -> dict[str, int]
         if body.names & {*names}:
             return {}
         if fixed_sizes(kernel, matrices_of(function, body)):
-            return {name: launched.get(name, 1) for name in names}
+            return {name: kernel.launched.get(name, 1) for name in names}
     return {}
-
-
-def _launched_sizes(kernel: SourceKernel, roles: Roles) -> Sizes | None:
-    numbers = launched_numbers(kernel.source, kernel.function, kernel.launch)
-    sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers}
-    if roles.square and sizes:
-        return Sizes(*[max(sizes.values())] * 3)
-    return Sizes(*(sizes[role] for role in "mnk")) if {*"mnk"} <= sizes.keys() else None
 
 
 def _shown(argument: Any, parameter: Parameter) -> str:

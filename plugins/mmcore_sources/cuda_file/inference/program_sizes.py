@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.kernel.configs import Config
-from mmcore.kernel.constraints import Constraint, Multiple
+from mmcore.kernel.constraints import Constraint, multiples_of
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
-from mmcore_sources.cuda_file.inference.parameters import launched_numbers, value_of
+from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients
@@ -53,24 +53,21 @@ def program_sizes(
     roles: Roles,
     rule: LaunchText,
     values: Mapping[str, Any],
-    of_template: Mapping[str, int],
+    numbers: Mapping[str, int],
 ) -> tuple[Constraint, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing guards remainders.
 
     A guard in a kernel guards none where the grid is rounded down.
 
-    ``values`` contains the extents of the block and the config, ``of_template`` the sizes that the launch passes as
-    template parameters. The result is what the host function asks for, if it does. It is empty if the program has
+    ``values`` contains the extents of the block and the config, ``numbers`` those that the launch passes, by parameter,
+    also of the template. The result is what the host function asks for, if it does. It is empty if the program has
     remainders, or sizes that are not known.
     """
     if launch is not None:
         tiles = tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)})
         if asked := _asserted(source, body, launch, roles, tiles):
             return asked
-    numbers = {**launched_numbers(source, body.function, launch), **of_template}
-    sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
-    if roles.square and sizes:
-        sizes = dict.fromkeys("mnk", max(sizes.values()))
+    sizes = roles.sizes_in(numbers)
     if "n" in sizes and "m" not in roles.sizes.values():
         # The kernel cannot see a remainder of rows whose number it does not get.
         sizes["m"] = sizes["n"]
@@ -91,11 +88,9 @@ def program_sizes(
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
     steps = {role: step for role, step in steps.items() if step > 1 and not (role == "k" and roles.depth)}
-    several = dict.fromkeys(steps.values())
-    multiples = (Multiple(tuple(role for role in "mnk" if steps.get(role) == step), step) for step in several)
     least = min(tile, _STEP, sizes["k"])
     step = steps.get("k", least)
-    return (*multiples, *([AtLeast(least, step)] if 1 < step < least else []))
+    return (*multiples_of(steps), *([AtLeast(least, step)] if 1 < step < least else []))
 
 
 def _asserted(
@@ -109,8 +104,7 @@ def _asserted(
         asked = dict.fromkeys("mnk", max(asked.values(), default=1))
     if any(asked.get(role, 1) % tile for role, tile in tiles.items()):
         return ()
-    several = dict.fromkeys(step for step in asked.values() if step > 1)
-    return tuple(Multiple(tuple(each for each in "mnk" if asked.get(each) == step), step) for step in several)
+    return tuple(multiples_of({role: asked[role] for role in "mnk" if role in asked}))
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:

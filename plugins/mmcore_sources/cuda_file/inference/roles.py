@@ -10,6 +10,7 @@ from types import MappingProxyType
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
+from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
@@ -58,6 +59,12 @@ class Roles:
         """True if the sizes suffice for square matrices only."""
         roles = {*self.sizes.values(), *["k"] * (self.depth > 0)}
         return bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles)
+
+    def sizes_in(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        """Return m, n and k among the numbers of parameters; all three are one number for square matrices."""
+        named = {role: numbers[name] for name, role in self.sizes.items() if name in numbers}
+        sizes = {role: number for role, number in named.items() if role in Sizes._fields}
+        return dict.fromkeys(Sizes._fields, max(sizes.values())) if self.square and sizes else sizes
 
 
 def scalar_type(word: str) -> str:

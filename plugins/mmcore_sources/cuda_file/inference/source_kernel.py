@@ -20,7 +20,7 @@ from mmcore_sources.cuda_file.inference.choice import chosen_function, is_produc
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters
+from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters
 from mmcore_sources.cuda_file.inference.roles import scalar_type
 from mmcore_sources.cuda_file.inference.tensor_maps import with_maps
 from mmcore_sources.cuda_file.inference.tuned_macros import refuse_undefined
@@ -83,6 +83,11 @@ class SourceKernel:
     def values(self) -> dict[str, Any]:
         """The values of all parameters and macros."""
         return {**self.chosen.values, **self.known}
+
+    @cached_property
+    def launched(self) -> dict[str, int]:
+        """The whole numbers that the launch passes, by parameter."""
+        return launched_numbers(self.source, self.function, self.launch)
 
     @cached_property
     def constants(self) -> dict[str, int]:
