@@ -44,6 +44,26 @@ def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str
     return None if (behind - roles.keys()) & (used - edges_of_tiles(kernel)) else (text, defines)
 
 
+def passed_sizes(kernel: SourceKernel, sizes: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of the constants that a kernel uses although its launch passes them as parameters.
+
+    ``sizes`` are the roles of the parameters. Constants that are edges of tiles, or passed as several sizes, are left
+    out.
+    """
+    launch, roles = kernel.launch, dict[str, set[str]]()
+    if launch is None:
+        return {}
+    reader = Reader.of(kernel.source, launch, {name: ast.Name(name) for name in kernel.constants})
+    for parameter, argument in zip(kernel.function.parameters, launch.arguments, strict=False):
+        with contextlib.suppress(Unreadable):
+            if parameter.name in sizes and isinstance(number := reader.number(argument), ast.Name):
+                roles.setdefault(number.id, set()).add(sizes[parameter.name])
+    parameters = {each.name for each in kernel.function.parameters}
+    used = _behind(kernel, kernel.body.names, set()) - edges_of_tiles(kernel) - parameters - kernel.values.keys()
+    known = {name: min(several) for name, several in roles.items() if name in used and len(several) == 1}
+    return {name: role for name, role in known.items() if role in ("m", "n", "k")}
+
+
 def freed_sizes(text: str, defines: Mapping[str, str]) -> dict[str, str]:
     """Return the roles of the constants that :func:`with_free_sizes` made macros of, by name."""
     found = dict[str, str]()

@@ -16,7 +16,7 @@ from mmcore.kernel.sizes import Sizes
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
-from mmcore_sources.cuda_file.inference.free_sizes import with_free_sizes
+from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -96,12 +96,18 @@ def infer(
 def _fixed_sizes(
     kernel: SourceKernel, product: Product, launch: LaunchRule
 ) -> tuple[tuple[Constraint, ...], list[Note], dict[str, Any]]:
-    """Return all constraints, a note about sizes that the source fixes, and a text with free sizes if there is one."""
+    """Return all constraints, a note about constants that are sizes, and a text with free sizes if there is one."""
     constraints = (*product.constraints, *launch.constraints)
     shortened = {"text": kernel.text} if kernel.is_shortened else {}
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     if fixing is None:
-        return constraints, [], shortened
+        passed = passed_sizes(kernel, product.roles.sizes)
+        free = with_free_sizes(kernel, passed) if passed else None
+        if free is None:
+            return constraints, [], shortened
+        shown = ", ".join(f"{name}={role}" for name, role in passed.items())
+        note = Note("constants", shown, "passed as these sizes: redefined, since other values would be wrong", "")
+        return constraints, [note], {"text": free[0], "defines": free[1]}
     sizes = product.roles.sizes
     fixed = not sizes or sizes.keys() & kernel.parameters.keys() or _counts_steps(kernel, product, launch)
     free = None if fixed else with_free_sizes(kernel, sizes)
