@@ -37,6 +37,8 @@ __global__ void mul(float *B, float *C, float *A, int N) {
         ("#define A(x, \\\n          y) x + y\nA(1, 2);\n", "1 + 2;\n"),
         ("#define A(x) B(x, 1)\n#define B(x, y) x + y\nA(2) A(B(1, 1));\n", "2 + 1 1 + 1 + 1;\n"),
         ("#define A(x) A(x) + 1\nA(A(2));\n", "A(A(2) + 1) + 1;\n"),
+        ("#define A(i, j) (i)+(j)*(n)\nc[A(x, y)] = A(x + 1, y);\n", "c[x+y*(n)] = (x + 1)+y*(n);\n"),
+        ("#define A(t, x) f(x)+(t)-x\nA(float, y);\n", "f(y)+(float)-y;\n"),
         ("#define A(x) row_##x\n#define S(x) f(#x, x)\nA(2); S(y);\n", 'row_2; f("", y);\n'),
         ("#define A(f, ...) f(__VA_ARGS__)\nA(g, 1, 2); A(h);\n", "g(1, 2); h();\n"),
         ("#define A(x) x\nA (1); A; A(1, 2); \"A(1)\"; // A(1)\n", '1; A; A(1, 2); "A(1)"; // A(1)\n'),

@@ -21,6 +21,9 @@ _PASTED = re.compile(rb"\s*##\s*")
 _STRING = re.compile(rb"#\s*([A-Za-z_]\w*)")
 _PRAGMA = re.compile(rb'\b_Pragma\s*\(\s*"[^"\n]*"\s*\)')
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
+# (i) + (j), which reads like a cast of +j to the type i.
+_LIKE_CAST = re.compile(rb"(?:^|[^\w)\]])\(\w+\)\s*[-+*&]")
+_VARIABLE = re.compile(rb"(?!(?:char|short|int|long|unsigned|float|double|half|__\w+|\w+_t)\b)[A-Za-z_]\w*")
 _LEFT, _RIGHT = b"([{", b")]}"
 _MOST_CALLS, _LONGEST = 20_000, 1 << 18
 _REST = b"__VA_ARGS__"
@@ -151,8 +154,11 @@ def _with(text: bytes, values: Mapping[bytes, bytes]) -> bytes:
     visible, position, parts = code(text), 0, list[bytes]()
     for word in _WORD.finditer(visible):
         if word[0] in values:
-            parts += [text[position : word.start()], values[word[0]]]
-            position = word.end()
+            value, (begin, end) = values[word[0]], word.span()
+            if _LIKE_CAST.match(visible, max(begin - 2, 0)) and _VARIABLE.fullmatch(value):
+                begin, end = begin - 1, end + 1
+            parts += [text[position:begin], value]
+            position = end
     return b"".join([*parts, text[position:]])
 
 

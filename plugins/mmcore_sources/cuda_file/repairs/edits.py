@@ -119,13 +119,21 @@ def guards(text: str, entry: str, operands: Operands) -> Iterator[Edit]:
 
 
 def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources in which a sum that was never set begins with 0."""
+    """Yield sources in which a sum begins with 0 that was never set, or begins with another number."""
     added = {text_of(each.children[0]) for each in nodes
              if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
     for node in (each for each in nodes if each.type == "declaration"):
         for name in node.children_by_field_name("declarator"):
             if name.type == "identifier" and text_of(name) in added:
                 yield replaced(source, [(name, f"{text_of(name)} = 0")])
+            elif name.type == "init_declarator" and text_of(name.children[0]) in added:
+                value = name.children[-1]
+                if value.type == "number_literal" and not _is_zero(text_of(value)):
+                    yield replaced(source, [(name, f"{text_of(name.children[0])} = 0")])
+
+
+def _is_zero(number: str) -> bool:
+    return not number.strip("0.fFlLuU")
 
 
 def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
