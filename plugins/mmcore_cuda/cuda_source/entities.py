@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mmcore_cuda.cuda_source.conditionals import closes, in_body, opens, readable
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 

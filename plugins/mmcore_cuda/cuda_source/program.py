@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.api_launches import api_launch
 from mmcore_cuda.cuda_source.expanded_macros import Definition, Macros
+from mmcore_cuda.cuda_source.functions import Function, function_of, without_duplicates
+from mmcore_cuda.cuda_source.parameters import Parameter, is_const
+from mmcore_cuda.cuda_source.structures import members_of, names_of_structure, type_parameters
 from mmcore_cuda.cuda_source.tokens import without_comments
-from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
-from mmcore_cuda.cuda_source.wrapped_bodies import wrapped_body
+from mmcore_cuda.cuda_source.tree import Node, children_without_comments, initializers, parse, text_of, walk
 
 _TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
 _TYPEDEF = re.compile(rf"typedef {_TYPE} ?\b(\w+){_LENGTHS};")
 _ALIAS = re.compile(rf"using (\w+) = {_TYPE}{_LENGTHS};")
 _OF_ROWS = re.compile(r"(.+)\(\*\)\[(.+)\]")
-_POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
-# Nodes all of whose children are names, although the grammar has no field for them.
 _MOST_ALIASES = 4
-_NO_DATA = (
-    *("comment", "access_specifier", "function_definition", "template_declaration", "alias_declaration"),
-    *("friend_declaration", "static_assert_declaration", "using_declaration", "type_definition"),
-)  # members of a class that take no memory
+# Nodes all of whose children are names, although the grammar has no field for them.
 _NAMES_ONLY = (
     *("reference_declarator", "structured_binding_declarator", "variadic_declarator", "preproc_params"),
     *("type_parameter_declaration", "variadic_type_parameter_declaration"),
@@ -41,57 +37,6 @@ class Macro:
     text: str  # its replacement, without comments
     place: str  # its line, and its file if that is a header
     guarded: bool  # True if ``#ifndef`` lets the user define it first
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a function or template."""
-
-    name: str  # empty if it has none
-    type: str  # without qualifiers and the last star; "typename" for a type
-    pointer: bool = False  # True if it is a pointer, an array or a reference
-    const: bool = False  # True if its type is const
-    default: str = ""
-    row: str = ""  # the length of the rows of an array of arrays, N in ``float a[N][N]``
-    members: tuple[Parameter, ...] = ()  # those of a structure that is passed by value
-
-    @property
-    def is_tensor_map(self) -> bool:
-        """True for a tensor map, or a pointer to one."""
-        return "CUtensorMap" in self.type
-
-    def __str__(self) -> str:
-        return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
-
-
-@dataclass(frozen=True)
-class Function:
-    """A ``__global__`` function with a body; ``name`` includes namespaces, ``bounds`` is the threads of its block."""
-
-    name: str
-    template: tuple[Parameter, ...]
-    parameters: tuple[Parameter, ...]
-    body: Node
-    bounds: str = ""
-    line: int = 0  # the line of its name; 0 unless the file has several functions of one name
-
-    @property
-    def word(self) -> str:
-        return self.name.rpartition("::")[2]
-
-    @property
-    def label(self) -> str:
-        """The name that chooses it: that of one function of several contains its line, as ``product:12``."""
-        return f"{self.name}:{self.line}" if self.line else self.name
-
-    def is_named(self, name: str) -> bool:
-        """Return whether a name is that of the function, with or without its namespaces."""
-        return name in (self.name, self.word, self.label)
-
-    def with_types(self, types: Mapping[str, str]) -> Function:
-        """Return the instance of a template whose type parameters stand for ``types``."""
-        parameters = (replace(each, type=types.get(each.type, each.type)) for each in self.parameters)
-        return replace(self, parameters=tuple(parameters))
 
 
 @dataclass(frozen=True)
@@ -232,7 +177,7 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
         match node.type:
             case "function_definition" if any(child.type == "__global__" for child in node.children):
                 # Functions in other branches of the preprocessor are alternatives.
-                function, around = _function(node), _branches(node)
+                function, around = function_of(node), _branches(node)
                 if function is not None and branches.setdefault(function.name, around) == around:
                     functions.append(function)
             case "template_instantiation" if any(child.type == "__global__" for child in node.children):
@@ -246,22 +191,31 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
             case "preproc_def" | "preproc_function_def":
                 macro = _macro(node, defined)
                 macros.setdefault(macro.name, macro)
-            case "declaration" if _is_const(node) and _scope(node).type == "translation_unit":
+            case "declaration" if is_const(node) and _scope(node).type == "translation_unit":
                 constants |= dict(initializers(node))
-            case "field_declaration" if _is_const(node):
+            case "field_declaration" if is_const(node):
                 values = node.children_by_field_name("default_value")
                 for name, known in zip(node.children_by_field_name("declarator"), values, strict=False):
                     constants.setdefault(text_of(name), known)
             case "enumerator" if (value := node.child_by_field_name("value")) is not None:
                 constants.setdefault(text_of(node.children[0]), value)
-            case "struct_specifier" | "class_specifier" if members := _members(node):
-                structures |= dict.fromkeys(_names_of_structure(node), members)
-                generic |= dict.fromkeys(_names_of_structure(node), _type_parameters(node))
+            case "struct_specifier" | "class_specifier" if members := members_of(node):
+                structures |= dict.fromkeys(names_of_structure(node), members)
+                generic |= dict.fromkeys(names_of_structure(node), type_parameters(node))
             case "type_definition" if match := _TYPEDEF.fullmatch(text_of(node)):
                 types |= _alias(match[2], match[1], match[3])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types |= _alias(match[1], match[2], match[3])
-    content = tuple(_overloads(functions)), tuple(launches), macros, constants, types, structures, generic, instances
+    content = (
+        tuple(without_duplicates(functions)),
+        tuple(launches),
+        macros,
+        constants,
+        types,
+        structures,
+        generic,
+        instances,
+    )
     read = without_comments(text.encode()).decode()
     return Program(*content, error_line, cooperative, frozenset(declared), read, root, of_headers)
 
@@ -291,10 +245,6 @@ def _declared(node: Node) -> list[Node]:
             if each.type.endswith("identifier")]  # fmt: skip
 
 
-def _is_const(node: Node) -> bool:
-    return any(child.type == "type_qualifier" and text_of(child) in ("const", "constexpr") for child in node.children)
-
-
 def _scope(node: Node) -> Node:
     """Return the function or file that contains a node."""
     while node.parent is not None and node.type != "function_definition":
@@ -311,115 +261,6 @@ def _branches(node: Node) -> list[int]:
     return found
 
 
-def _overloads(functions: list[Function]) -> list[Function]:
-    """Return functions with the lines of those that share a name; of several with the same parameters, the first."""
-    first: dict[tuple[str, ...], Function] = {}
-    for each in functions:
-        signature = (each.name, *(" ".join(one.type for one in some) for some in (each.template, each.parameters)))
-        first.setdefault(signature, each)
-    counts = Counter(each.name for each in first.values())
-    return [each if counts[each.name] > 1 else replace(each, line=0) for each in first.values()]
-
-
-def _function(node: Node) -> Function | None:
-    declarator, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
-    if declarator is None or body is None or declarator.type != "function_declarator":
-        return None
-    named, parameters = declarator.child_by_field_name("declarator"), declarator.child_by_field_name("parameters")
-    if named is None or parameters is None:
-        return None
-    names, above, template = [text_of(named)], node.parent, None
-    while above is not None:
-        if above.type == "template_declaration" and template is None:
-            template = above.child_by_field_name("parameters")
-        namespace = above.child_by_field_name("name") if above.type == "namespace_definition" else None
-        names += [] if namespace is None else [text_of(namespace)]
-        above = above.parent
-    bounds = next((child.named_children for child in node.children if child.type == "launch_bounds"), [])
-    return Function(
-        "::".join(reversed(names)),
-        tuple(map(_parameter, _without_comments(template))) if template is not None else (),
-        tuple(_parameter(each) for each in parameters.named_children if each.type.endswith("parameter_declaration")),
-        wrapped_body(body),
-        text_of(bounds[0]) if bounds else "",
-        named.start_point.row + 1,
-    )
-
-
-def _parameter(node: Node) -> Parameter:
-    if node.type.endswith("type_parameter_declaration"):
-        word, _, usual = text_of(node).partition("=")
-        return Parameter(word.split()[-1], "typename", default=usual.strip())
-    declarators = [each for each in _declarators(node) if each.type in _POINTERS]
-    written, default = node.child_by_field_name("type"), node.child_by_field_name("default_value")
-    names = [text_of(each) for each in _declarators(node) if each.type == "identifier"]
-    array = next((each for each in declarators if each.type == "array_declarator"), None)
-    row = ""
-    if array is not None and array.children[0].type in ("array_declarator", "parenthesized_declarator"):
-        size = array.child_by_field_name("size")
-        row = "" if size is None else text_of(size)
-    stars = sum(each.type == "pointer_declarator" for each in declarators)
-    stars += stars > 0 and array is not None and not row  # ``float *rows[]`` is ``float **rows``
-    return Parameter(
-        names[0] if names else "",
-        "" if written is None else text_of(written).removeprefix("struct ") + "*" * (stars - 1),
-        bool(declarators),
-        _is_const(node),
-        "" if default is None else text_of(default),
-        row,
-    )
-
-
-def _members(node: Node) -> tuple[Parameter, ...]:
-    """Return the numbers and pointers in a structure, which may have functions; none if it has other members."""
-    body, members = node.child_by_field_name("body"), list[Parameter]()
-    if any(each.type in ("base_class_clause", "virtual") for each in walk(node)):
-        return ()
-    for field in body.named_children if body is not None else ():
-        declares = field.child_by_field_name("declarator")
-        while declares is not None and declares.type in ("reference_declarator", "pointer_declarator"):
-            declares = declares.child_by_field_name("declarator") or next(iter(declares.named_children), None)
-        function = declares is not None and declares.type == "function_declarator"
-        if field.type in _NO_DATA or function or any(text_of(each) == "static" for each in field.children):
-            continue
-        written, declarators = field.child_by_field_name("type"), field.children_by_field_name("declarator")
-        known = all(each.type in ("field_identifier", "pointer_declarator") for each in declarators)
-        if field.type != "field_declaration" or written is None or not known:
-            return ()
-        members += [
-            Parameter(text_of(each).lstrip("* "), text_of(written), each.type == "pointer_declarator", _is_const(field))
-            for each in declarators
-        ]
-    return tuple(members)
-
-
-def _type_parameters(node: Node) -> tuple[str, ...]:
-    """Return the names of a class template's parameters; none of another class."""
-    above = node.parent
-    listed = above.child_by_field_name("parameters") if above is not None else None
-    return tuple(_parameter(each).name or _parameter(each).type for each in _without_comments(listed)) if listed else ()
-
-
-def _names_of_structure(node: Node) -> list[str]:
-    """Return the name of a structure, and the name that a ``typedef`` gives it."""
-    above = node.parent
-    named = above.child_by_field_name("declarator") if above is not None and above.type == "type_definition" else None
-    return [text_of(each) for each in (node.child_by_field_name("name"), named) if each is not None]
-
-
-def _declarators(node: Node) -> list[Node]:
-    """Return the declarators of a parameter from the outermost to its name."""
-    declarators: list[Node] = []
-    kinds = (*_POINTERS, "parenthesized_declarator", "identifier")
-    inner = node.child_by_field_name("declarator")
-    while inner is not None:
-        declarators.append(inner)
-        inner = inner.child_by_field_name("declarator") or next(
-            (child for child in inner.named_children if child.type in kinds), None
-        )
-    return declarators
-
-
 def _launch(node: Node) -> HostLaunch:
     """Return a launch, or the name and the template's arguments of an explicit instantiation."""
     called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
@@ -428,16 +269,12 @@ def _launch(node: Node) -> HostLaunch:
     template: tuple[str, ...] = ()
     name = "" if called is None else text_of(called)
     if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
-        template = tuple(map(text_of, _without_comments(listed)))
+        template = tuple(map(text_of, children_without_comments(listed)))
         name = name.partition("<")[0].strip()
     geometry = [child for child in node.children if child.type == "kernel_call_syntax"]
-    passed = () if arguments is None else tuple(_without_comments(arguments))
-    extents = tuple(_without_comments(geometry[0])) if geometry else ()
+    passed = () if arguments is None else tuple(children_without_comments(arguments))
+    extents = tuple(children_without_comments(geometry[0])) if geometry else ()
     return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
-
-
-def _without_comments(node: Node) -> list[Node]:
-    return [each for each in node.named_children if each.type != "comment"]
 
 
 def _macro(node: Node, defined: Macros) -> Macro:

@@ -14,6 +14,7 @@ from mmcore_cuda.cuda_source.tokens import blank
 __all__ = [
     "LOOPS",
     "Node",
+    "children_without_comments",
     "identifiers",
     "initializers",
     "is_stored_to",
@@ -116,3 +117,8 @@ def initializers(declaration: Node) -> Iterator[tuple[str, Node]]:
             name, value = child.child_by_field_name("declarator"), child.child_by_field_name("value")
             if name is not None and value is not None:
                 yield text_of(name).lstrip("*& "), value
+
+
+def children_without_comments(node: Node) -> list[Node]:
+    """Return the named children of a node except comments."""
+    return [each for each in node.named_children if each.type != "comment"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from mmcore.kernel.arguments import SIZES, TensorMap
 from mmcore.kernel.constraints import Multiple, Square
-from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText

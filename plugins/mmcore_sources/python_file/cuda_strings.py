@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import headers_of
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs, translated_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product

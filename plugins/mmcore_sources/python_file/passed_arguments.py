@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.tree import parse, text_of, walk
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 from mmcore_sources.python_file.arrays import ArrayReader

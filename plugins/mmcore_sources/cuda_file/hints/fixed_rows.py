@@ -9,7 +9,8 @@ from mmcore.cell import Cell
 from mmcore.kernel.arguments import MATRICES, SIZES, Argument
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
-from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.hints.tried_cells import MOST_WORK, TRIED_SECONDS, at_sizes, is_right, small_cell
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_code import Reader

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, read_program
 from mmcore_cuda.cuda_source.tree import (
     Node,
     identifiers,

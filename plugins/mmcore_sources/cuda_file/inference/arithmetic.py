@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mmcore_cuda.cuda_source.program import Function, Parameter
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import LOOPS, root_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_calls import function_name, functions_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from mmcore_cuda.cuda_source.program import Function, HostLaunch
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 

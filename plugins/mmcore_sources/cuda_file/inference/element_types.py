@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import Program
 from mmcore_sources.cuda_file.inference.arithmetic import shown_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in

@@ -13,7 +13,8 @@ from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.api_launches import cluster_extents
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader

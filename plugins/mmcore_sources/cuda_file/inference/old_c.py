@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.functions import Function
 from mmcore_sources.cuda_file.inference.body import Body
 
 _MAP = "(?:tensor|tma|tm|map|desc|_)+"

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.guessed_quotients import with_whole_quotients

@@ -10,7 +10,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Struct, Workspace
 from mmcore.kernel.constraints import Constraint, Square
-from mmcore_cuda.cuda_source.program import Parameter
+from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation

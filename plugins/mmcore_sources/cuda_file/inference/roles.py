@@ -11,7 +11,8 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
-from mmcore_cuda.cuda_source.program import Function, Parameter
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of

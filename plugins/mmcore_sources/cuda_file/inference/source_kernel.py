@@ -11,8 +11,9 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.entities import without_overloads
 from mmcore_cuda.cuda_source.expanded_macros import definitions
+from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
+from mmcore_cuda.cuda_source.program import HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.body import Body

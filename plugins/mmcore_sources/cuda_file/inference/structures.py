@@ -6,7 +6,7 @@ import re
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Scalar, Struct
-from mmcore_cuda.cuda_source.program import Parameter
+from mmcore_cuda.cuda_source.parameters import Parameter
 
 _ON_DEVICE = re.compile(r"dev|gpu|^d_|_d$", re.IGNORECASE)  # of two pointers, the name of the one that a kernel uses
 _SIDES = {"A": ("m", "k"), "B": ("k", "n"), "C": ("m", "n")}  # the sizes of rows and columns

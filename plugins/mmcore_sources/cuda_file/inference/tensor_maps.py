@@ -11,7 +11,8 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import root_of, text_of
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded, encoded_map
 from mmcore_sources.cuda_file.inference.host_code import Reader

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression

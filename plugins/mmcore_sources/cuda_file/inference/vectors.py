@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmcore.errors import InvalidKernel
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.functions import Function
 from mmcore_sources.cuda_file.inference.body import Body, Term, built_in
 from mmcore_sources.cuda_file.inference.roles import matrices_of, scalar_type
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_sources.cuda_file.inference.sums import sums_products
 from mmcore_sources.cuda_file.project.sources import sources_of_project
