@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore_cuda import CudaProvider
 
 pytest_plugins = ["pytester"]
+
+# Times on a shared machine say nothing about the product.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
 

@@ -50,7 +50,7 @@ each_constraint = pytest.mark.parametrize(
 def draws(count: int) -> settings:
     """Shrinking would run the kernel many times; the failing draw itself is enough."""
     phases, unchecked = (Phase.generate,), list(HealthCheck)
-    return settings(max_examples=count, deadline=None, database=None, phases=phases, suppress_health_check=unchecked)
+    return settings(max_examples=count, database=None, phases=phases, suppress_health_check=unchecked)
 
 
 def measured(kernel: Kernel, problem: Problem, config: Config, device: Device) -> Result:

@@ -217,7 +217,7 @@ def test_a_mistake_is_found_where_it_is(mistake: str, k: int, dtype: str, regime
         assert verification.max_error is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     m=st.integers(1, 70),
     n=st.integers(1, 70),

@@ -85,7 +85,7 @@ class Moves:
             row[number - 2].reverse()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(["f16", "bf16"]))
 def test_a_product_of_moved_halves_is_the_same_polynomial_as_in_python(seed: int, kind: str) -> None:
     moves = Moves(seed)

@@ -91,7 +91,7 @@ class Straight:
         self.values[target] = [wide(function(*row), f"u{KINDS[target[1]]}") for row in zip(*columns, strict=True)]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150, derandomize=True, database=None)
 @given(seed=st.integers(0, 2**32))
 def test_programs_without_branches_do_what_python_does(seed: int) -> None:
     program, threads = Straight(seed, 5), 5
@@ -148,7 +148,7 @@ def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(seed=st.integers(0, 2**32))
 def test_programs_with_branches_do_what_python_does(seed: int) -> None:
     program = Branching(seed)

@@ -325,7 +325,7 @@ def test_a_damaged_benchmark_is_left_out(name: str, value: str, said: str, tmp_p
     assert found["problems"] == [f"{path}: damaged benchmarks are left out, 1 in all; benchmark 2: {said}"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(value=JSON, data=st.data())
 def test_any_value_is_handled(value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "fuzzed"

@@ -373,7 +373,7 @@ def test_a_file_that_is_no_json_document_is_refused(content: str, tmp_path: Path
         read([tmp_path / "damaged.json"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(value=JSON, data=st.data())
 def test_any_value_is_read_or_refused(
     value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmcore_emulator.explain import banks
@@ -95,7 +95,6 @@ def access(opcode: str, nbytes: int, address: Callable[[int], int | None]) -> ba
 MOVES = [("ld.shared.u8", 1), ("ld.shared.f32", 4), ("ld.shared.v2.f32", 8), ("ld.shared.v4.f32", 16), (LDMATRIX, 16)]
 
 
-@settings(deadline=None)
 @given(st.sampled_from(MOVES), st.integers(0, 2**32 - 1), st.sampled_from([2, 20, 300]))
 def test_a_picture_has_the_passes_that_the_profiler_counts(how: tuple[str, int], seed: int, extent: int) -> None:
     (opcode, nbytes), rng = how, np.random.default_rng(seed)

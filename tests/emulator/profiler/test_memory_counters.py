@@ -155,7 +155,7 @@ def test_counters_belong_to_lines_and_add_up() -> None:
 NUMBERS = st.integers(0, 9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.tuples(st.integers(1, 20), st.integers(1, 6), st.integers(1, 3)),
     st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),

@@ -189,14 +189,14 @@ def assert_none_is_missed(chosen: list[Step]) -> None:
         assert all(itertools.compress(found, expected))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(steps(st.sampled_from([EVERY_LANE, 0b0011, 0b1100, 0b0001])))
 def test_the_sanitizer_knows_as_much_as_a_memory_of_everything(chosen: list[Step]) -> None:
     for expected, found in each_access(chosen):
         assert found == expected
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(steps(st.integers(1, EVERY_LANE)))
 def test_no_race_is_missed_where_groups_of_a_warp_overlap(chosen: list[Step]) -> None:
     assert_none_is_missed(chosen)
@@ -204,13 +204,13 @@ def test_no_race_is_missed_where_groups_of_a_warp_overlap(chosen: list[Step]) ->
 
 # A thread that arrives at a barrier does not learn what the threads know that wait there.
 @example([[[Event(0, 0)], ("release", 0, 0), ("acquire", 13, 0), [Event(0, 13)]], [("arrive", 2, 0), [Event(0, 9)]]])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.one_of(messages(), steps(st.just(EVERY_LANE), NAMED_BARRIER, ARRIVAL, FLAG)), max_size=3))
 def test_no_race_is_missed_where_threads_use_flags(chosen: list[list[Step]]) -> None:
     assert_none_is_missed(list(itertools.chain(*chosen)))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.lists(messages(), max_size=3))
 def test_flags_order_single_threads(chosen: list[list[Step]]) -> None:
     """Up to the first access that is unordered: only some of the accesses are remembered after it."""
