@@ -24,6 +24,7 @@ from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
 BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
     launches.too_many_threads,
     launches.empty_grid,
+    launches.exchanged_extents,
     launches.rounded_down_grid,
     launches.other_types,
     launches.exchanged_sizes,

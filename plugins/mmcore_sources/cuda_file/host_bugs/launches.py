@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _MOST_THREADS = 1024
 _PREFIX = re.compile(r"^(?:d|dev|device|h|host)_")
+_OF_BLOCK = re.compile(r"block(?!s)|thread", re.IGNORECASE)
 _REAL = ("float32", "float64", "float16", "bfloat16")
 _CEILS = ("ceil", "ceilf")
 _INTEGERS = ("int", "unsigned", "unsigned int", "size_t", "long", "long long", "int32_t", "uint32_t", "int64_t")
@@ -38,6 +39,20 @@ def empty_grid(host: HostCode) -> Iterator[Bug]:
         if extents and math.prod(extents) == 0:
             shape = f"{text_of(launch.geometry[0])} is {'×'.join(map(str, extents))}"
             yield Bug("empty-grid", launch.line, f"{shape}: a grid without blocks, so that {launch.name} never runs")
+
+
+def exchanged_extents(host: HostCode) -> Iterator[Bug]:
+    """Find a grid that a launch passes as the block, by its name, and the block in its place."""
+    for launch in host.launches:
+        grid, block = (
+            (text_of(each) for each in (*launch.geometry, *launch.geometry)[:2]) if launch.geometry else ("", "")
+        )
+        if _OF_BLOCK.search(grid) and "grid" in block.casefold():
+            yield Bug(
+                "exchanged-grid",
+                launch.line,
+                f"the launch of {launch.name} has {grid} as its grid, and {block} as its block",
+            )
 
 
 def rounded_down_grid(host: HostCode) -> Iterator[Bug]:
