@@ -56,6 +56,9 @@ def launched(rows: str, columns: str, more: str = "") -> str:
         f"void go({PARAMETERS}) {{ const int w = sizeof(float) == 4 ? 16 : 32; {launched('8', 'w', 'true')} }}",
         f"void go({PARAMETERS}, int w) {{ if (w == 16) {{ {launched('8', 'w', 'true')} }} else {launched('4', 'w')} }}"
         "\nint main() { go(x, y, z, 9, 9, 9, 32); }",
+        f"void go(void (*f)(T *), dim3 grid, dim3 block, {PARAMETERS}) {{ f<<<grid, block>>>(a, b, c, m, n, k); }}\n"
+        "int main() { { void (*g)(T *, int) = other; go(g, dim3(9), dim3(9), x, y, z, 9, 9, 9); }\n"
+        "void (*g)(T *, int) = mul<float, 8, 16, true>;\ngo(g, dim3(1, 2), dim3(16, 8), x, y, z, 9, 9, 9); }",
     ],
 )
 def test_a_template_is_launched_with_values_of_the_host(program: str) -> None:

@@ -11,7 +11,7 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
-from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, parameter_names
+from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
 
@@ -37,14 +37,21 @@ def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
     for launch in source.launches if not function.line else filter(functools.partial(_fits, function), source.launches):
         if launch.name in names:
             yield launch
-        elif (value := _variable(launch)) and value.partition("<")[0].strip() in names:
+        elif (value := _variable(launch.scope, launch.name, launch.line)) and value.partition("<")[0].strip() in names:
             yield _instance(launch, value)
         elif launch.scope.type == "function_definition" and launch.name in parameter_names(launch.scope):
             position = parameter_names(launch.scope).index(launch.name)
             for call in calls_of(launch.scope):
-                given = [text_of(each).lstrip("&") for each in arguments_of(call)[position : position + 1]]
-                if "".join(given).partition("<")[0].strip() in names:
-                    yield replace(_instance(launch, "".join(given)), call=call)
+                given = _kernel_passed(call, position)
+                if given.partition("<")[0].strip() in names:
+                    yield replace(_instance(launch, given), call=call)
+
+
+def _kernel_passed(call: Node, position: int) -> str:
+    """Return the kernel that a call passes, such as ``kernel<64>``, also by a variable; empty without this argument."""
+    given = "".join(text_of(each).lstrip("&") for each in arguments_of(call)[position : position + 1])
+    scope = enclosing_function(call)
+    return (scope is not None and _variable(scope, given, call.start_point.row + 1)) or given
 
 
 def _fits(function: Function, launch: HostLaunch) -> bool:
@@ -55,15 +62,15 @@ def _fits(function: Function, launch: HostLaunch) -> bool:
     return templated and len(required) <= len(launch.arguments) <= len(function.parameters)
 
 
-def _variable(launch: HostLaunch) -> str:
-    """Return the value of the variable that a launch names, such as ``kernel<64>``; empty without one."""
+def _variable(scope: Node, name: str, line: int) -> str:
+    """Return the value that a variable has before a line, such as ``kernel<64>``; empty without one."""
     values = []
-    for node in (each for each in walk(launch.scope) if each.start_point.row < launch.line):
+    for node in (each for each in walk(scope) if each.start_point.row < line):
         if node.type == "declaration":
             # A pointer to a function is declared as "(*name)(float *, int)".
-            pairs = ((name.partition(")")[0].strip("(*& "), value) for name, value in initializers(node))
-            values += [text_of(_last(value)) for name, value in pairs if name == launch.name]
-        elif node.type == "assignment_expression" and text_of(node.children[0]) == launch.name:
+            pairs = ((declared.partition(")")[0].strip("(*& "), value) for declared, value in initializers(node))
+            values += [text_of(_last(value)) for declared, value in pairs if declared == name]
+        elif node.type == "assignment_expression" and text_of(node.children[0]) == name:
             values.append(text_of(_last(node.children[2])))
     return values[-1].lstrip("&") if values else ""
 
