@@ -147,6 +147,12 @@ def test_a_kernel_with_c_linkage_may_share_its_name_with_a_template(cu_file: Pat
     assert compiled(cu_file, text + kernel, entry="f").functions["f"].symbol == "f"
 
 
+def test_a_header_may_declare_another_kernel_of_its_name(cu_file: Path) -> None:
+    cu_file.with_name("f.h").write_text("__global__ void f(float *, int);\n")
+    kernel = '#include "f.h"\n__global__ void f(const float *A, float *B, float *C) { C[0] = A[0] * B[0]; }\n'
+    assert compiled(cu_file, kernel, entry="f").functions["f"].parameter_bytes == (8, 8, 8)
+
+
 def test_the_option_that_finds_a_header_is_named(tmp_path: Path) -> None:
     for name in ("src", "common"):
         (tmp_path / name).mkdir()

@@ -46,6 +46,7 @@ SIZES = "dim3 blocks((N + 23) / 24, M); "
             f"groups<<<blocks_of(M, N), 96>>>{ARGUMENTS};",
         ),
         ("const dim3 threads(96);", SIZES + LAUNCH),
+        ("", SIZES + "dim3 threads(N); int width; threads.x = width = 96; " + LAUNCH),
         ("#define THREADS dim3(96)\n#define BLOCKS dim3((N + 23) / 24, M)", f"groups<<<BLOCKS, THREADS>>>{ARGUMENTS};"),
         (
             "struct Shape { dim3 threads, blocks; };",

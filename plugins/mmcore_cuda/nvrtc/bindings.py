@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -127,13 +127,13 @@ def compile_once(
     options: tuple[str, ...],
     entries: tuple[str, ...],
     headers: Mapping[str, str] | None = None,
-    unmangled: Collection[str] = (),
+    expressions: Mapping[str, str] | None = None,
 ) -> CompiledModule:
     """Return the code that NVRTC makes of a source's text.
 
     The name and the path are for messages. The first option is the architecture, "-arch=sm_90"; ``entries`` are the
-    name expressions of the functions to return; the ``unmangled`` ones are symbols, of functions with C linkage. NVRTC
-    reads all headers itself but those given by name.
+    name expressions of the functions to return. Those that are ambiguous have others in ``expressions``: an empty one
+    if the entry is the symbol of a function with C linkage. NVRTC reads all headers itself but those given by name.
 
     Raises:
         Rejected: NVRTC does not compile it.
@@ -156,14 +156,14 @@ def compile_once(
         call(f"Get{what}", program, content)
         return content
 
+    expressions = {entry: entry for entry in entries} | {**(expressions or {})}
     names, contents = [[each.encode() for each in part] for part in (headers or {}, (headers or {}).values())]
     # PTX contains the name in quotes.
     program_name = str(source).replace('"', "'")
     program = call("CreateProgram", text.encode(), program_name.encode(), len(names), contents, names)
     try:
-        for entry in entries:
-            if entry not in unmangled:
-                call("AddNameExpression", program, entry.encode())
+        for entry in filter(None, expressions.values()):
+            call("AddNameExpression", program, entry.encode())
         encoded = [option.encode() for option in options]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
@@ -173,7 +173,7 @@ def compile_once(
             raise Rejected(log or result.name)
         if not log and _ASKS_REPORT in options and _NO_CACHE not in options:
             with suppress(Rejected):  # an NVRTC without that option
-                return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers, unmangled)
+                return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers, expressions)
         for path, line, name in _REDEFINED.findall(log):
             if reason := ineffective_macro(f"line {line} of {Path(path).name}", name, options):
                 raise SourceRejected(kernel, reason)
@@ -181,7 +181,8 @@ def compile_once(
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
-            lowered = entry.encode() if entry in unmangled else call("GetLoweredName", program, entry.encode())
+            expression = expressions[entry].encode()
+            lowered = call("GetLoweredName", program, expression) if expression else entry.encode()
             symbol = str(lowered, "utf-8")  # type: ignore[call-overload]
             if symbol not in reports:
                 not_code = "NVRTC does not make the machine code and the PTX that mmcore needs"

@@ -28,6 +28,7 @@ from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
 _MOST_ATTEMPTS = 20
 # NVRTC's message about a name expression that matches no function.
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
+_C_LINKAGE = r'\bextern\s*"C"\s[^;{{}}]*\b__global__\b[^;{{}}]*\b{}\s*\('
 _IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log
 _WARNING = re.compile(r".*: warning #|Remark: ")  # the beginning of a paragraph of its log
 # The text of the #error that NVRTC reads in place of a header that mmcore does not read.
@@ -65,7 +66,7 @@ def compile_source(
     default, or all. Raises SourceRejected, with NVRTC's log, if NVRTC rejects it.
     """
     half, search = DeviceHalf(text, {}, (), ()), None
-    unmangled: tuple[str, ...] = ()
+    expressions = dict[str, str]()
     project_options = [option for option in options if option not in cuda_headers().options]
     # NVRTC would wait for a pipe, and read a device without end.
     reasons_by_header = unreadable(source, text, project_options)
@@ -73,11 +74,11 @@ def compile_source(
     for _ in range(_MOST_ATTEMPTS):
         headers = {**half.headers, **refused}
         try:
-            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers, unmangled)
+            module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers, expressions)
         except Rejected as rejected:
             log = rejected.log
-            if _IN_NAMES in log and not unmangled and (unmangled := _with_c_linkage(text, entries)):
-                continue  # a name expression of an overloaded function is ambiguous
+            if _IN_NAMES in log and not expressions and (expressions := _expressions(text, entries)):
+                continue
             if _NO_REGISTER in log and _REGISTER not in options:
                 return compile_source(kernel, source, text, (*options, _REGISTER), entries, needed)
             if why := re.search(f"{_REFUSED}(.*)", log):
@@ -102,10 +103,22 @@ def compile_source(
     raise SourceRejected(kernel, constant or _failure(source, text, reasons, log, entries))
 
 
-def _with_c_linkage(text: str, entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries that a source declares as extern "C"."""
-    declared = r'\bextern\s*"C"\s[^;{{}}]*\b__global__\b[^;{{}}]*\b{}\s*\('
-    return tuple(each for each in entries if re.search(declared.format(re.escape(each)), text))
+def _expressions(text: str, entries: Iterable[str]) -> dict[str, str]:
+    """Return name expressions for entries whose names are ambiguous, as a header declares other functions of that name.
+
+    An empty one is for a function that the source declares as extern "C": the entry is its symbol.
+    """
+    found = dict[str, str]()
+    functions = {each.name: each for each in read_program(text).functions if not each.template}
+    for entry in entries:
+        if re.search(_C_LINKAGE.format(re.escape(entry)), text):
+            found[entry] = ""
+        elif entry in functions:
+            types = ", ".join(
+                f"{'const ' * each.const}{each.type}{'*' * each.pointer}" for each in functions[entry].parameters
+            )
+            found[entry] = f"(void (*)({types})){entry}"
+    return found
 
 
 def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
