@@ -361,7 +361,7 @@ def test_each_launch_has_the_block_that_is_declared_before_it() -> None:
 
 
 def test_names_of_types_may_stand_for_pointers() -> None:
-    names = "using in = const float *; typedef float *__restrict__ out; using size = const int; typedef size length;\n"
+    names = "using in = const float *; typedef float *__restrict__ out; using size=const int; typedef size length;\n"
     parameters = {"float *A, float *B, float *C, int N": "in A, in B, out C, length N"}
     found = kernel(names + changed(NAIVE, parameters) + SMALL)
     assert (found.arguments, found.dtype) == (("A", "B", "C", "n"), "float32")

@@ -47,6 +47,7 @@ def run(options: str = "") -> Result:
         ("int N = 640", WRONG_GUARD, "", "TEST FAIL"),
         ("int N = atoi(argv[1])", "", "", "TEST FAIL"),
         ("int N = atoi(argv[1]); assert((N % 16) == 0)", "", "", "TEST PASS if m, n and k are multiples of 16"),
+        ("int N = atoi(argv[1]); assert_throw(N % 16 == 0, 1)", "", "", "TEST PASS if m, n and k are multiples of 16"),
         ("int N = atoi(argv[1]); assert(N > 0 && !(N % 16))", "", "", "TEST PASS if m, n and k are multiples of 16"),
         ("int N = atoi(argv[1]); if (N < 1 || N % 16 != 0) { return 1; }", "", "",
          "TEST PASS if m, n and k are multiples of 16"),
@@ -85,6 +86,54 @@ def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:
     assert text.count("for (int k = 0; k < N; k++)") == 1
     (folder / "my.cu").write_text(text.replace("for (int k = 0; k < N; k++)", loop))
     assert run().stdout.splitlines()[-1] == "TEST PASS if m, n and k are multiples of 32"
+
+
+STRUCTURES = """
+struct Matrix { int width, height; float *elements; };
+__global__ void mul(Matrix A, Matrix B, Matrix C)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < A.width; k++) sum += A.elements[row * A.width + k] * B.elements[k * B.width + col];
+    C.elements[row * C.width + col] = sum;
+}
+void product(const Matrix A, const Matrix B, Matrix C)
+{
+    Matrix a, b, c;
+    a.width = A.width; a.height = A.height;
+    b.width = B.width; b.height = B.height;
+    c.width = C.width; c.height = C.height;
+    mul<<<dim3(B.width / 16, A.height / 16), dim3(16, 16)>>>(a, b, c);
+}
+int main()
+{
+    Matrix A, B, C;
+    A.height = C.height = 640; A.width = 320; B.height = A.width; B.width = C.width = SIZE;
+    product(A, B, C);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "answer"),
+    [("32 * 8", "TEST PASS if m, n and k are multiples of 16"), ("8 * 25", "TEST FAIL"), ("read()", "TEST FAIL")],
+)
+def test_the_sizes_of_a_program_may_be_members_of_structures(size: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(STRUCTURES.replace("SIZE", size))
+    assert run().stdout.splitlines()[-1].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("compared", "answer"),
+    [("i < 1", "TEST PASS if m, n and k are multiples of 16"), ("i < 1 && col < n", "TEST FAIL")],
+)
+def test_a_called_function_guards_only_if_it_compares_the_size(compared: str, answer: str, folder: Path) -> None:
+    load = "__device__ float load(const float *x, int n, int row, int col)\n{\n    float sum = 0;\n"
+    load += f"    for (int i = 0; {compared}; i++) sum += x[row * n + col];\n    return sum;\n}}\n"
+    text = load + (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")
+    assert text.count("A[row * N + k]") == 1
+    (folder / "my.cu").write_text(text.replace("A[row * N + k]", "load(A, N, row, k)"))
+    assert run().stdout.splitlines()[-1] == answer
 
 
 def test_the_lines_that_leave_remainders_out_are_named(folder: Path) -> None:

@@ -18,7 +18,7 @@ from mmcore_cuda.cuda_source.tree import Node, children_without_comments, initia
 _TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
 _TYPEDEF = re.compile(rf"typedef {_TYPE} ?\b(\w+){_LENGTHS};")
-_ALIAS = re.compile(rf"using (\w+) = {_TYPE}{_LENGTHS};")
+_ALIAS = re.compile(rf"using (\w+) ?= ?{_TYPE}{_LENGTHS};")
 _OF_ROWS = re.compile(r"(.+)\(\*\)\[(.+)\]")
 _MOST_ALIASES = 4
 # Nodes all of whose children are names, although the grammar has no field for them.

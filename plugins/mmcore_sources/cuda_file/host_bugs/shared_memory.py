@@ -53,7 +53,7 @@ def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
 def _lacks(host: HostCode, launch: HostLaunch, size: int) -> str:
     """Return what keeps the attributes that a program sets from allowing a launch; empty if they allow it."""
     program = read_program(host.text)
-    kernels = {each.word for each in program.functions} - {launch.name}
+    kernels = {each.word for each in program.functions} - {launch.name.rpartition("::")[2]}
     raising = [each for each in host.calls if len(each.arguments) == 3 and _raises(each)]
     calls = [each for each in raising if kernels.isdisjoint(identifiers(each.arguments[0]))]
     unread = not raising and any(word in program.text for word in _ATTRIBUTES)

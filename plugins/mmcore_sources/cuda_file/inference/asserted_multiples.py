@@ -9,7 +9,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk, within_parentheses
 from mmcore_sources.cuda_file.inference.parameters import value_of
 
-_ASSERTS = re.compile(r"(?:TORCH_|AT_|C10_)?(?:assert|CHECK|ASSERT)")
+_ASSERTS = re.compile(r"(?:\w+_)?(?:assert|ASSERT|CHECK|REQUIRE)(?:_\w+)?")
 _LEAVES = re.compile(r"\b(?:return|exit|abort|throw|_exit)\b")
 
 

@@ -194,6 +194,7 @@ class Reader:
                 if axis in ("x", "y", "z") and (dimensions := self._dimensions(owner, depth + 1)) is not None:
                     reader, part = [*dimensions, *[(self, _ONE)] * 2]["xyz".index(axis)]
                     return reader.number(part, depth + 1), False
+                return self._member_of(owner, axis, depth)
             case "binary_expression" if (product := product_name(text_of(node))) in self.names:
                 return self.names[product], False
             case "binary_expression":
@@ -294,6 +295,18 @@ class Reader:
             one = value.type in _LISTS and len(value.named_children) == 1
             return reader._typed(value.named_children[0] if one else value, depth + 1)
         raise Unreadable(name)
+
+    def _member_of(self, owner: str, member: str, depth: int) -> tuple[ast.expr, bool]:
+        """Return the value of a structure's member, which this function assigns, or one that calls it."""
+        name = f"{owner}.{member}"
+        if self._is_read(owner):
+            raise Unreadable(name)
+        for node in reversed(self._assignments()):
+            if text_of(node.children[0]) == name:
+                return self._as_set(name, node, node.children[2], depth)
+        if (argument := self._passed(owner)) is None:
+            raise Unreadable(name)
+        return self.caller(argument)._typed(parse_expression(f"{text_of(argument.value)}.{member}"), depth + 1)
 
     def _as_set(self, name: str, node: Node, value: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return a value that a node sets a name to; the name in it has its former value, as in ``n = n ? n : 1``."""

@@ -141,9 +141,14 @@ def value_of(text: str, source: Program, launch: HostLaunch | None) -> int | Non
 
 
 def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
-    """Return the whole numbers that a launch passes, by parameter."""
-    pairs = zip(function.parameters, launch.arguments, strict=False) if launch else ()
-    numbers = ((each.name, value_of(text_of(argument), source, launch)) for each, argument in pairs if not each.pointer)
+    """Return the whole numbers that a launch passes, by parameter, or by member as "A.width"."""
+    values = dict[str, str]()
+    for each, argument in zip(function.parameters, launch.arguments, strict=False) if launch else ():
+        if not each.pointer:
+            values[each.name] = text_of(argument)
+            members = (member.name for member in each.members if not member.pointer)
+            values |= {f"{each.name}.{member}": f"{text_of(argument)}.{member}" for member in members}
+    numbers = ((name, value_of(text, source, launch)) for name, text in values.items())
     return {name: number for name, number in numbers if number is not None}
 
 

@@ -12,10 +12,11 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, multiples_of
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
@@ -139,7 +140,9 @@ def _changes(launch: HostLaunch) -> bool:
 def guards(body: Body, sizes: set[str]) -> bool:
     """Return whether a kernel compares the place of a thread with a size, itself or in a function that it calls."""
     return any(_compares_places(body, each, sizes) for each in _conditions(body.function.body)) or any(
-        _COMPARES.search(text_of(each)) for function in _called(body, sizes) for each in _conditions(function)
+        names & {*identifiers(each)} and _COMPARES.search(text_of(each))
+        for function, names in _called(body, sizes)
+        for each in _conditions(function)
     )
 
 
@@ -161,14 +164,11 @@ def _conditions(node: Node) -> Iterator[Node]:
             yield each
 
 
-def _called(body: Body, sizes: set[str]) -> Iterator[Node]:
-    """Yield the file's functions that a kernel passes a size to."""
-    passed = {
-        text_of(each.children[0]).partition("<")[0]
-        for each in walk(body.function.body)
-        if each.type == "call_expression" and sizes & {*identifiers(each.children[1])}
-    }
-    for node in walk(root_of(body.function.body)):
-        declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
-        if declarator is not None and text_of(declarator).partition("(")[0].strip("*& ") in passed:
-            yield node
+def _called(body: Body, sizes: set[str]) -> Iterator[tuple[Node, set[str]]]:
+    """Yield the file's functions that a kernel passes a size to, and the names of their parameters for it."""
+    for call in walk(body.function.body):
+        function = called_function(call) if call.type == "call_expression" else None
+        if function is not None:
+            pairs = zip(parameter_names(function), arguments_of(call), strict=False)
+            if names := {name for name, argument in pairs if sizes & {*identifiers(argument)}}:
+                yield function, names
