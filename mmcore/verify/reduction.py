@@ -59,5 +59,5 @@ def _single_term(problem: Problem, matrices: Matrices, c: NDArray[Any], places: 
             p, got = int(terms[0]), float(widen(c[row : row + 1, column], problem.output)[0])
             alpha = "" if problem.alpha == 1 else f"{problem.alpha:g} · "
             factors = f"{alpha}A({row}, {p}) · B({p}, {column}) = {alpha}{a[p]:.9g} · {b[p]:.9g}"
-            return f"the only term of element ({row}, {column}), {factors}, gives {got:.9g}"
+            return f"element ({row}, {column}) has one term that is not 0, {factors}, and C contains {got:.9g}"
     return ""

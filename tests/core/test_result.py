@@ -304,7 +304,7 @@ def test_places_name_lines_branches_and_loops() -> None:
 
 @pytest.mark.parametrize(("kind", "shown"), [("out-of-bounds-read", False), ("shared-race", True)])
 def test_an_access_out_of_bounds_explains_what_wrong_elements_have_in_common(kind: str, shown: bool) -> None:
-    reduced = "the only term of element (0, 1), A(0, 2) · B(2, 1) = 1 · 1, gives nan"
+    reduced = "element (0, 1) has one term that is not 0, A(0, 2) · B(2, 1) = 1 · 1, and C contains nan"
     wrong = replace(RIGHT, verified=False, mismatch=Mismatch(0, 1, 1.0, 2.0), wrong=1, reduced=reduced)
     result = replace(RESULT, verification=wrong, violations=(Violation(kind, "thread (0, 1) reads"),))
     assert (reduced in result.failures()) == shown

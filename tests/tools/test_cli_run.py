@@ -166,25 +166,25 @@ def long_k_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_fault_at_another_size_fails_if_no_size_was_asked_for(long_k_is_wrong: str) -> None:
     result = mmcore("run", long_k_is_wrong, *EMULATOR)
     assert (facts(result.stdout)["problem"], result.exit_code) == ("C=AB, m×n×k = 128×128×128, float32", 1)
-    assert re.search(r"\nwrong-product: at 5×5×515 \(a long k\): \d+:\d+: expected .*\nTEST FAIL\n$", result.stdout)
+    assert re.search(r"\nwrong-product: at 5×5×575 \(a long k\): \d+:\d+: expected .*\nTEST FAIL\n$", result.stdout)
     (again,) = re.findall(r"mmcore (run .*)", result.stdout)
     assert mmcore(*shlex.split(again), "--no-hazards").exit_code == 1
     document = json.loads(mmcore("run", long_k_is_wrong, *EMULATOR, "--json").stdout)
     assert (document["verified"], document["kernel_ms"], document["warnings"]) == (False, None, [])
     assert [each["kind"] for each in document["violations"]] == ["wrong-product"]
     packed = {"lda": 0, "ldb": 0, "ldc": 0}
-    assert document["sizes"][-1] == {"m": 5, "n": 5, "k": 515, **packed, "why": "a long k", "right": False}
+    assert document["sizes"][-1] == {"m": 5, "n": 5, "k": 575, **packed, "why": "a long k", "right": False}
     assert all(each["right"] for each in document["sizes"][:-1])
 
 
 def test_a_fault_at_another_size_is_a_warning_if_a_size_was_asked_for(long_k_is_wrong: str) -> None:
     result = mmcore("run", long_k_is_wrong, "-m", "32", "-n", "32", "-k", "32", *EMULATOR)
     assert result.exit_code == 0
-    assert "\nwarning: wrong-product: at 5×5×515 (a long k): " in result.stdout
-    assert result.stdout.endswith("\nTEST PASS at 32×32×32; wrong at 5×5×515\n")
+    assert "\nwarning: wrong-product: at 5×5×575 (a long k): " in result.stdout
+    assert result.stdout.endswith("\nTEST PASS at 32×32×32; wrong at 5×5×575\n")
     document = json.loads(mmcore("run", long_k_is_wrong, "--size", "32", *EMULATOR, "--json").stdout)
     assert (document["verified"], document["violations"], len(document["warnings"])) == (True, [], 1)
-    assert document["sizes"][-1]["k"] == 515
+    assert document["sizes"][-1]["k"] == 575
     found = api.run(long_k_is_wrong, 32, device="emulator")
     assert (found.verified, len(found.warnings)) == (True, 1)
 

@@ -27,7 +27,7 @@ from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
 _LARGEST_TILE = 1024
-_LONG_K, _FEW = 515, 5
+_LONG_K, _FEW = 575, 5  # of k modulo 64, all bits are set: loops over a remainder take all their turns
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
 _PER_LINE = 6  # comparisons of a line that are followed

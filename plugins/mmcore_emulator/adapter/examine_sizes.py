@@ -175,10 +175,17 @@ class _Runs:
             elif not size.is_extra:
                 missing.append(size)
                 if size.is_alone and not self.unreached:
-                    self.unreached = f"{size.why}, and {size.problem} takes too long"
+                    self.unreached = f"{size.why}, and {self._why_not(size)}"
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             self.left_out = f"{missing[0].problem}{more}, for their work"
+
+    def _why_not(self, size: Size) -> str:
+        """Return why a size is not run, as a clause: for its own work, or that of the sizes before it."""
+        if self._sizes.seconds(size.problem, plain=True) > self._work:
+            return f"{size.problem} takes too long"
+        m, n, k = size.problem.m, size.problem.n, size.problem.k
+        return f"no time is left for --size {m}x{n}x{k}"
 
     def _affords(self, size: Size) -> bool:
         """Return whether the work that is left suffices for a size, and count on its run; plain runs may exceed it."""

@@ -10,6 +10,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import size_text
+from mmcore.verdict import places
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_performance.cards import Card
 from mmcore_performance.prediction import Interval, times_as_fast
@@ -67,7 +68,15 @@ class Explained:
         doubt = ", which its new reasons may outweigh" if unsure else ""
         if any((ratio - 1) * (turned[size] - 1) < 0 for size, ratio in ratios.items()):
             doubt = ", which reasons beyond the prediction may outweigh"
-        return f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}{self._limiters()}" if speeds else ""
+        answer = f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}{self._left_out()}{self._limiters()}"
+        return answer if speeds else ""
+
+    def _left_out(self) -> str:
+        """Return the lines that the small products left out, which a larger one may execute, as a further clause."""
+        lines = {"A": self.a.not_executed, "B": self.b.not_executed}
+        whole = {letter: [each for each in several if not each["branch"]] for letter, several in lines.items()}
+        clauses = [f"{letter} does not execute {places(several)}" for letter, several in whole.items() if several]
+        return f", from small products in which {' and '.join(clauses)}" if clauses else ""
 
     def _limiters(self) -> str:
         """Return what limits A and B, as a further clause; "" if it is the same."""

@@ -210,13 +210,19 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if is_right(rest):
-                yield hint_of(f"the product is right at {size_of(rest)}{_no_remainder(rest, file.kernel)}", rest)
+                clause = _no_remainder(rest, file.kernel) if _reaches(rest, result.cell) else ""
+                yield hint_of(f"the product is right at {size_of(rest)}{clause}", rest)
             elif not _is_by_value(result):
                 yield from without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file))
+
+
+def _reaches(right: Cell, wrong: Cell) -> bool:
+    """Return whether a product is as large as a wrong one, which may have taken branches that smaller ones do not."""
+    return all(getattr(right, name) >= getattr(wrong, name) for name in "mnk")
 
 
 def _no_remainder(right: Cell, kernel: Kernel) -> str:

@@ -13,7 +13,8 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
     hint_of,
-    is_right,
+    is_clean,
+    measured,
     size_of,
     small_cell,
 )
@@ -31,6 +32,6 @@ def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
     cells = {(like.m, like.n, like.k): (like, what)}
     cells[whole.m, whole.n, whole.k] = whole, "the size with which the program launches it"
     for sizes, (cell, said) in cells.items():
-        if sizes != asked and cell.m * cell.n * cell.k <= MOST_WORK and is_right(cell):
+        if sizes != asked and cell.m * cell.n * cell.k <= MOST_WORK and is_clean(measured(cell), kernel):
             yield hint_of(f"at {size_of(cell)}, {said}, the product is right", cell)
             return

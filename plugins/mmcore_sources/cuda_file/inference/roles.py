@@ -79,7 +79,7 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     pointers = [each for each in pointers if each.name != old_c(function, body)]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
-        takes = f"{function.name} takes {len(pointers)} pointers ({listed}), not three"
+        takes = f"{function.name} takes {len(pointers)} pointer{'s' * (len(pointers) != 1)} ({listed}), not three"
         raise InvalidKernel(f"{takes}; --args gives the role of each")
     named = {match[1].upper(): each for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
