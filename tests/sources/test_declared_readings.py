@@ -56,6 +56,29 @@ def test_a_kernel_that_refuses_small_products_is_tried_at_the_size_asked_for(
     assert 'hint: with column_major="B" the product is right at 96×96×96' in output
 
 
+@pytest.mark.parametrize(
+    ("declared", "source"), [({"output": "float64"}, "float"), ({"dtype": "float32", "output": "float32"}, "double")]
+)
+def test_the_types_that_the_source_takes_are_a_hint(
+    declared: dict[str, str], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.cu"
+    kernel = own(
+        path,
+        SUM.format(product="A[i * n + p] * B[p * n + j]").replace("float sum", f"{source} sum"),
+        block=(16, 16),
+        constraints=(Square(),),
+        launch=lambda problem, config, _: Launch(grid=2 * (-(-problem.n // 16),), block=config.block),
+        **declared,
+    )
+    path.write_text(path.read_text().replace("float*", f"{source}*"))
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    output = mmcore("run", kernel.name, "--size", "40", "--device", "emulator").stdout
+    types = {"float": "float32", "double": "float64"}[source]
+    assert f'hint: with dtype="{types}" and output="{types}" the product is right at ' in output
+
+
 def test_no_storage_is_a_hint_if_none_makes_the_product_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = run(tmp_path, monkeypatch, "2 * A[i * n + p] * B[p * n + j]")
     assert output.endswith("\nTEST FAIL\n")

@@ -68,6 +68,14 @@ def test_a_template_is_launched_with_values_of_the_host(program: str) -> None:
     assert found.dtype == "float32"
 
 
+def test_the_launch_of_a_template_takes_the_macro_that_the_user_gives() -> None:
+    program = (
+        f"#ifndef EDGE\n#define EDGE 8\n#endif\nvoid go({PARAMETERS}) {{ {launched('EDGE', '2 * EDGE', 'true')} }}"
+    )
+    (config,) = kernel(TILED + program, parameters={"EDGE": 4}).usual_configs
+    assert (config["BM"], config["BN"], config.block) == (4, 8, (8, 4, 1))
+
+
 def test_a_type_and_a_dim3_may_be_passed_too() -> None:
     text = TILED + (
         f"template <typename U> void run({PARAMETERS.replace('float', 'U')}, dim3 t) {{"

@@ -15,6 +15,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.declared_repairs import declared_repairs
+from mmcore_sources.cuda_file.hints.declared_types import types_of_source
 from mmcore_sources.cuda_file.hints.find import LAYOUTS, reads_by_columns, says
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, measured, size_of, small_cell
 from mmcore_sources.cuda_file.repairs.launch_changes import renamed
@@ -30,7 +31,7 @@ def declared_readings(result: Result) -> Iterator[str]:
         return
     kernel = referenced_kernel(result.cell.kernel)
     cell = _smallest_wrong(result, kernel) if kernel.source.is_file() else None
-    for values in _readings(kernel) if cell is not None else ():
+    for values in _readings(cell, kernel) if cell is not None else ():
         if cell is not None and is_right(cell, replace(kernel, **values)):
             declared = " and ".join(f"{name}={_shown(value)}" for name, value in values.items())
             source = says(kernel.source_text(), values) or reads_by_columns(kernel, values)
@@ -50,8 +51,9 @@ def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
     return next((each for each in cells if _is_wrong(each, kernel)), None)
 
 
-def _readings(kernel: Kernel) -> Iterator[Mapping[str, Any]]:
+def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
     """Yield changes of a declaration, likely ones first."""
+    yield from filter(None, [types_of_source(cell, kernel)])
     narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
     if narrow:
         yield {"accumulator": kernel.dtype}
@@ -80,6 +82,6 @@ def _shown(value: str | tuple[Argument, ...]) -> str:
 
 
 def _is_wrong(cell: Cell, kernel: Kernel) -> bool:
-    """Return whether a cell gives a wrong product."""
+    """Return whether a cell gives a wrong product, or accesses memory outside its matrices."""
     result = measured(cell, kernel)
-    return result is not None and result.verification is not None and not result.verification.verified
+    return result is not None and not result.verified

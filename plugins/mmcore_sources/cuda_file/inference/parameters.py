@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from mmcore.errors import InvalidKernel
@@ -76,7 +77,7 @@ def open_parameters(
             )
             arguments.append(types[each.name])
             continue
-        number = value_of(text, source, launch) if text else None
+        number = value_of(text, source, launch, given) if text else None
         if number is None and _OF_BLOCK.fullmatch(each.name):
             number, where = _USUAL_EDGE, "nothing launches the template"
         if each.name not in given and number is not None and not instance:
@@ -135,9 +136,15 @@ def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
     return text if source.types.get(text, text) in ELEMENTS else ""
 
 
-def value_of(text: str, source: Program, launch: HostLaunch | None) -> int | None:
-    """Return the number that an expression is where a kernel is launched; None if it is unknown."""
-    return Reader.of(source, launch, {}).whole(text)
+def value_of(
+    text: str, source: Program, launch: HostLaunch | None, given: Mapping[str, Any] = MappingProxyType({})
+) -> int | None:
+    """Return the number that an expression is where a kernel is launched; None if it is unknown.
+
+    ``given`` has the values of macros that the user gave.
+    """
+    names = {name: ast.Constant(value) for name, value in given.items() if isinstance(value, int)}
+    return Reader.of(source, launch, names).whole(text)
 
 
 def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
