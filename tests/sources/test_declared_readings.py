@@ -60,7 +60,7 @@ def test_a_kernel_that_refuses_small_products_is_tried_at_the_size_asked_for(
     ("declared", "source"), [({"output": "float64"}, "float"), ({"dtype": "float32", "output": "float32"}, "double")]
 )
 def test_the_types_that_the_source_takes_are_a_hint(
-    declared: dict[str, str], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    declared: dict[str, Any], source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "own.cu"
     kernel = own(

@@ -87,6 +87,15 @@ def test_a_change_of_the_source_that_makes_a_registered_kernel_right_is_a_hint(
     assert output.count("hint:") == 1
 
 
+def test_a_grid_by_parameters_of_the_config_is_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default grid takes a block of 128×1 threads for a tile."""
+    text = TEXT.replace("blockIdx.y * 16 + threadIdx.y", "blockIdx.y * HEIGHT + threadIdx.x / WIDTH")
+    text = text.replace("blockIdx.x * 16 + threadIdx.x", "blockIdx.x * WIDTH + threadIdx.x % WIDTH")
+    output = run(tmp_path, monkeypatch, text, configs=[{"HEIGHT": 16, "WIDTH": 8, "block": (128,)}])
+    grid = "grid=lambda p, c: (ceil_div(p.n, c.WIDTH), ceil_div(p.m, c.HEIGHT)) in place of the default grid"
+    assert f" with {grid}\n" in output
+
+
 def test_deliberate_mistakes_of_a_registered_kernel_get_no_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Changes of the launches of a registered kernel: exchanged axes of the grid, exchanged sizes, more threads."""
+"""Changes of the launches of a registered kernel: another grid, exchanged sizes, more threads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -21,6 +22,8 @@ _Change: TypeAlias = Callable[[Launch], Launch]
 def launch_changes(planned: Plan) -> Iterator[tuple[Kernel, str]]:
     """Yield kernels of which one launch differs from a plan's, each with the change in words."""
     kernel = planned.kernel
+    if kernel.launch is None and kernel.grid is None:
+        yield from _tiled_grids(planned)
     grid, rule = ("grid=", "") if kernel.launch is None else ("launch=", "launch=")
     for number, launch in enumerate(planned.launches):
         of = f" of {planned.entry(launch)}" if len(planned.launches) > 1 else ""
@@ -53,6 +56,18 @@ def _with(kernel: Kernel, number: int, change: _Change) -> Kernel:
         return [change(each) if at == number else each for at, each in enumerate(launches)]
 
     return replace(kernel, launch=rule, grid=None, shared_bytes=0, over_read=None)
+
+
+def _tiled_grids(planned: Plan) -> Iterator[tuple[Kernel, str]]:
+    """Yield kernels with a grid of tiles as large as two parameters of the config, in place of the default grid."""
+    numbers = [name for name, value in planned.config.items() if type(value) is int and value > 1]
+    for rows, columns in itertools.permutations(numbers, 2):
+
+        def grid(problem: Problem, config: Config, rows: str = rows, columns: str = columns) -> tuple[int, int]:
+            return ceil_div(problem.n, config[columns]), ceil_div(problem.m, config[rows])
+
+        words = f"grid=lambda p, c: (ceil_div(p.n, c.{columns}), ceil_div(p.m, c.{rows})) in place of the default grid"
+        yield replace(planned.kernel, grid=grid), words
 
 
 def _exchanged_axes(launch: Launch) -> Launch:
