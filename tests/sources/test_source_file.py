@@ -265,9 +265,15 @@ def test_sizes_of_one_name_follow_from_the_axes_of_c() -> None:
     assert grid(found) == "n // 8, m // 4"
 
 
-def test_dynamic_shared_memory_is_what_the_launch_has() -> None:
-    text = HOST.format(kernel=NAIVE, code="mul<<<4 * w, 64, 2 * TILE * sizeof(float)>>>(x, y, z, w);")
-    assert launch_text(kernel(text)).shared_bytes == "2 * 32 * 4"
+STORE = "struct Gate { double word; };\ntemplate <int D> struct Store { float a[D][8]; Gate full[D]; };"
+
+
+@pytest.mark.parametrize(
+    ("shared", "nbytes"), [("2 * TILE * sizeof(float)", "2 * 32 * 4"), ("sizeof(lib::Store<3>)", "120")]
+)
+def test_dynamic_shared_memory_is_what_the_launch_has(shared: str, nbytes: str) -> None:
+    host = HOST.format(kernel=NAIVE, code=f"mul<<<4 * w, 64, {shared}>>>(x, y, z, w);")
+    assert launch_text(kernel(f"namespace lib {{ {STORE} }}\n{host}")).shared_bytes == nbytes
 
 
 @cases(__file__, "the_index_into_c_implies_block_and_grid", "changes, block, blocks")

@@ -44,21 +44,22 @@ class _Structure:
     template: dict[str, str]
 
 
-def type_size(reader: Reader, type_: str, depth: int = 0) -> Size | None:
-    """Return the size of a type of a host function's file; None if it is unknown."""
+def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = None) -> Size | None:
+    """Return the size of a type of a file, that of the reader's host function by default; None if it is unknown."""
+    file = root_of(reader.scope) if file is None and reader.scope is not None else file
     if (nbytes := _BYTES.get(reader.source.types.get(type_, type_))) is not None:
         return Size(ast.Constant(nbytes), nbytes)
     argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
     if argument is not None:  # of a template
         return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
-    structure = _structure_named(reader.scope, type_)
+    structure = _structure_named(file, type_)
     if structure is None or depth > _DEEPEST:
         return None
     meant = {name: reader.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
     inside, largest = replace(reader, names=meant, scope=None, line=0, call=None), 1
     total: ast.expr | None = None
     for member in structure.members:
-        element = type_size(inside, member.type, depth + 1)
+        element = type_size(inside, member.type, depth + 1, file)
         asked = [constant(inside.number(each, depth + 1)) for each in member.alignment]
         if element is None or None in asked:
             return None
@@ -70,12 +71,13 @@ def type_size(reader: Reader, type_: str, depth: int = 0) -> Size | None:
     return Size(aligned(total or ast.Constant(1), largest), largest)
 
 
-def _structure_named(scope: Node | None, type_: str) -> _Structure | None:
-    """Return the structure that a type of a host function's file is; None for one that contains other members."""
-    name, _, listed = type_.removeprefix("struct ").partition("<")
-    for node in walk(root_of(scope)) if scope is not None else ():
+def _structure_named(file: Node | None, type_: str) -> _Structure | None:
+    """Return the structure that a type of a file is; None for one that contains other members."""
+    qualified, _, listed = type_.removeprefix("struct ").partition("<")
+    word = qualified.rpartition("::")[2].strip()
+    for node in walk(file) if file is not None else ():
         named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if node.type in _STRUCTURES and named is not None and body is not None and text_of(named) == name.strip():
+        if node.type in _STRUCTURES and named is not None and body is not None and text_of(named) == word:
             members = _members(body)
             given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
             return (
