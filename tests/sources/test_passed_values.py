@@ -41,6 +41,15 @@ def launched(rows: str, columns: str, more: str = "") -> str:
     return LAUNCH.format(", ".join(filter(None, (rows, columns, more))), columns, rows, rows, columns, rows)
 
 
+@pytest.mark.parametrize("used", ["lib::mul", "lib::tuned::mul"])
+def test_an_instance_in_a_namespace_is_launched_by_its_qualified_name(used: str) -> None:
+    opened = "".join(f"namespace {name} {{ " for name in used.split("::")[:-1])
+    text = f"{opened}{TILED}{'}' * opened.count('{')}\nvoid go({PARAMETERS}) {{ {launched('8', '16', 'true')} }}"
+    found = kernel(text.replace("mul<float", f"{used}<float"))
+    (config,) = found.usual_configs
+    assert (config["BM"], config["BN"], config["CHECK"], config.block) == (8, 16, 1, (16, 8, 1))
+
+
 @pytest.mark.parametrize(
     "program",
     [

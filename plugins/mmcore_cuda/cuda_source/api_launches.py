@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, instance_of, pointed, text_of, walk
 
 _CALLS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 _CONFIGURED = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -66,11 +66,7 @@ def cluster_extents(scope: Node) -> tuple[Node, ...]:
 def _kernel(node: Node) -> tuple[str, tuple[str, ...]]:
     """Return the name of a kernel, which a cast may surround, and the arguments of its template."""
     names = [each for each in walk(node) if each.type in ("template_function", "qualified_identifier", "identifier")]
-    if not names:
-        return text_of(node), ()
-    listed = names[0].child_by_field_name("arguments")
-    template = () if listed is None else tuple(map(text_of, listed.named_children))
-    return text_of(names[0]).partition("<")[0].strip(), template
+    return instance_of(next(iter(names), node))
 
 
 def _elements(array: str, scope: Node) -> tuple[Node, ...]:

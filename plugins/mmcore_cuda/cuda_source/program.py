@@ -13,7 +13,15 @@ from mmcore_cuda.cuda_source.functions import Function, function_of, without_dup
 from mmcore_cuda.cuda_source.parameters import Parameter, is_const
 from mmcore_cuda.cuda_source.structures import members_of, names_of_structure, type_parameters
 from mmcore_cuda.cuda_source.tokens import without_comments
-from mmcore_cuda.cuda_source.tree import Node, children_without_comments, initializers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import (
+    Node,
+    children_without_comments,
+    initializers,
+    instance_of,
+    parse,
+    text_of,
+    walk,
+)
 
 _TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
@@ -266,11 +274,7 @@ def _launch(node: Node) -> HostLaunch:
     called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None and (declarator := node.child_by_field_name("declarator")) is not None:
         called = declarator.child_by_field_name("declarator")
-    template: tuple[str, ...] = ()
-    name = "" if called is None else text_of(called)
-    if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
-        template = tuple(map(text_of, children_without_comments(listed)))
-        name = name.partition("<")[0].strip()
+    name, template = ("", ()) if called is None else instance_of(called)
     geometry = [child for child in node.children if child.type == "kernel_call_syntax"]
     passed = () if arguments is None else tuple(children_without_comments(arguments))
     extents = tuple(children_without_comments(geometry[0])) if geometry else ()

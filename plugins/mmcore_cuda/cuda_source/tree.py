@@ -17,6 +17,7 @@ __all__ = [
     "children_without_comments",
     "identifiers",
     "initializers",
+    "instance_of",
     "is_stored_to",
     "outside_functions",
     "parse",
@@ -108,6 +109,16 @@ def is_stored_to(node: Node) -> bool:
 def identifiers(node: Node) -> list[str]:
     """Return the identifiers of variables and functions below a node, in order."""
     return [text_of(each) for each in walk(node) if each.type == "identifier"]
+
+
+def instance_of(named: Node) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a function, with its namespaces, and the arguments of its template: ``lib::product<64>``."""
+    inner = named
+    while inner.type == "qualified_identifier" and (name := inner.child_by_field_name("name")) is not None:
+        inner = name
+    if (listed := inner.child_by_field_name("arguments")) is None:
+        return text_of(named), ()
+    return text_of(named).removesuffix(text_of(listed)).strip(), tuple(map(text_of, children_without_comments(listed)))
 
 
 def initializers(declaration: Node) -> Iterator[tuple[str, Node]]:
