@@ -140,3 +140,12 @@ def test_exchanged_extents_are_named_first_with_the_right_ones_and_no_change_of_
     (hint,) = (each for each in output.splitlines() if each.startswith("hint"))
     assert hint.startswith(f"hint: {right} at")
     assert "tried" not in output
+
+
+def test_a_map_of_another_storage_than_the_copies_is_named_with_its_right_extents(folder: Path) -> None:
+    """B is read as the map shows it, by rows, though the kernel copies its columns."""
+    (folder / "my.cu").write_text(source(UNEQUAL.replace("(b, N, K)", "(b, K, N)")))
+    output = command(*shlex.split("run my.cu --device emulator --size 64x64x64 -q --column-major=")).output
+    assert (
+        "hint: with B stored by columns, and extents {k, n} and strides {4 * k} in the tensor map of B, the" in output
+    )
