@@ -13,13 +13,18 @@ _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
 class Parameter:
     """A parameter of a function or template."""
 
-    name: str  # empty if it has none
+    name: str  # empty if it has none; "d.rows" for a member of a structure d
     type: str  # without qualifiers and the last star; "typename" for a type
     pointer: bool = False  # True if it is a pointer, an array or a reference
     const: bool = False  # True if its type is const
     default: str = ""
     row: str = ""  # the length of the rows of an array of arrays, N in ``float a[N][N]``
-    members: tuple[Parameter, ...] = ()  # those of a structure that is passed by value
+    members: tuple[Parameter, ...] = ()  # those of a structure of one matrix that is passed by value
+
+    @property
+    def is_array(self) -> bool:
+        """True for a pointer, a tensor map, or a structure that contains a pointer."""
+        return self.pointer or self.is_tensor_map or any(each.pointer for each in self.members)
 
     @property
     def is_tensor_map(self) -> bool:

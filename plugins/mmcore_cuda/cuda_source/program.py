@@ -11,7 +11,13 @@ from mmcore_cuda.cuda_source.api_launches import api_launch
 from mmcore_cuda.cuda_source.expanded_macros import Definition, Macros
 from mmcore_cuda.cuda_source.functions import Function, function_of, without_duplicates
 from mmcore_cuda.cuda_source.parameters import Parameter, is_const
-from mmcore_cuda.cuda_source.structures import members_of, names_of_structure, type_parameters
+from mmcore_cuda.cuda_source.structures import (
+    members_of,
+    members_of_instance,
+    names_of_structure,
+    type_parameters,
+    unpacked,
+)
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import (
     Node,
@@ -127,25 +133,17 @@ class Program:
         return replace(other, launches=(*self.launches, *launches), declared=self.declared)
 
     def with_members(self) -> Program:
-        """Return the program with its types' names replaced, and the members of each structure passed by value."""
+        """Return the program with its types' names replaced, and structures passed by value unpacked."""
         return replace(self, functions=tuple(map(self._with_members, self.functions)))
 
     def _with_members(self, function: Function) -> Function:
         parameters = map(self._resolved, function.parameters)
-        members = ((each, () if each.pointer else self._members(each.type)) for each in parameters)
-        return replace(function, parameters=tuple(replace(each, members=found) for each, found in members))
+        members = ((each, () if each.pointer else self.members(each.type)) for each in parameters)
+        return replace(function, parameters=unpacked([replace(each, members=found) for each, found in members]))
 
-    def _members(self, type_: str) -> tuple[Parameter, ...]:
+    def members(self, type_: str) -> tuple[Parameter, ...]:
         """Return the members of a structure, which may be an instance of a template; none of another type."""
-        name, _, listed = type_.partition("<")
-        word = name.rpartition("::")[2].strip()
-        types = [each.strip() for each in listed.rpartition(">")[0].split(",")]
-        meant = dict(zip(self.generic.get(word, ()), types, strict=False))
-        members = ((each, meant.get(each.type, each.type)) for each in self.structures.get(word, ()))
-        return tuple(
-            replace(each, type=of_type.removeprefix("const "), const=each.const or of_type.startswith("const "))
-            for each, of_type in members
-        )
+        return tuple(map(self._resolved, members_of_instance(type_, self.structures, self.generic)))
 
     def _resolved(self, parameter: Parameter) -> Parameter:
         """Return a parameter with the type or pointer that its alias names."""

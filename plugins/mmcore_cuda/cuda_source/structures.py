@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
 from mmcore_cuda.cuda_source.parameters import Parameter, is_const, parameter_of
 from mmcore_cuda.cuda_source.tree import Node, children_without_comments, text_of, walk
 
@@ -10,6 +14,11 @@ _NO_DATA = (
     *("comment", "access_specifier", "function_definition", "template_declaration", "alias_declaration"),
     *("friend_declaration", "static_assert_declaration", "using_declaration", "type_definition"),
 )
+
+_VECTOR = re.compile(r"(u?(?:char|short|int|longlong)|float|double)([1-4])")
+_ELEMENTS = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
+             "longlong": "long long", "ulonglong": "unsigned long long"}  # fmt: skip
+_MATRICES = 3
 
 
 def members_of(node: Node) -> tuple[Parameter, ...]:
@@ -29,10 +38,63 @@ def members_of(node: Node) -> tuple[Parameter, ...]:
         if field.type != "field_declaration" or written is None or not known:
             return ()
         members += [
-            Parameter(text_of(each).lstrip("* "), text_of(written), each.type == "pointer_declarator", is_const(field))
+            Parameter(
+                text_of(each).split()[-1].lstrip("*"),
+                text_of(written),
+                each.type == "pointer_declarator",
+                is_const(field),
+            )
             for each in declarators
         ]
     return tuple(members)
+
+
+def members_of_instance(
+    type_: str, structures: Mapping[str, tuple[Parameter, ...]], generic: Mapping[str, tuple[str, ...]]
+) -> tuple[Parameter, ...]:
+    """Return the members of a structure, an instance of a template, or a vector such as ``int3``; else none.
+
+    ``structures`` are the members of each structure, ``generic`` the type parameters of those that are templates.
+    """
+    name, _, listed = type_.partition("<")
+    word = name.rpartition("::")[2].strip()
+    types = [each.strip() for each in listed.rpartition(">")[0].split(",")]
+    meant = dict(zip(generic.get(word, ()), types, strict=False))
+    members = ((each, meant.get(each.type, each.type)) for each in structures.get(word) or _axes(word))
+    return tuple(
+        replace(each, type=of_type.removeprefix("const "), const=each.const or of_type.startswith("const "))
+        for each, of_type in members
+    )
+
+
+def _axes(type_: str) -> list[Parameter]:
+    """Return the members of a vector type of CUDA; none of another type."""
+    match = _VECTOR.fullmatch("uint3" if type_ == "dim3" else type_)
+    element = _ELEMENTS.get(match[1], match[1]) if match else ""
+    return [Parameter(axis, element) for axis in "xyzw"[: int(match[2])]] if match else []
+
+
+def unpacked(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Return parameters with the members of structures in their place; a structure of one of three matrices remains."""
+    matrices = sum(each.is_array for each in parameters) >= _MATRICES
+    kept = [not each.members or (matrices and each.is_array) for each in parameters]
+    parts = (
+        [each] if keep else [replace(member, name=f"{each.name}.{member.name}") for member in each.members]
+        for each, keep in zip(parameters, kept, strict=True)
+    )
+    return tuple(part for several in parts for part in several)
+
+
+def owners(parameters: Iterable[Parameter]) -> list[list[Parameter]]:
+    """Return the parameters by the argument of a launch that passes them: the members of a structure are one list."""
+    groups = list[list[Parameter]]()
+    for each in parameters:
+        owner = each.name.partition(".")[0]
+        if "." in each.name and groups and groups[-1][0].name.startswith(f"{owner}."):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
 
 
 def type_parameters(node: Node) -> tuple[str, ...]:

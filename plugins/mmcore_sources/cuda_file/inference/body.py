@@ -39,7 +39,7 @@ class Body:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """All names in the body."""
-        return frozenset(identifiers(self.function.body))
+        return frozenset(self._words(self.function.body))
 
     @functools.cached_property
     def values(self) -> dict[str, list[Node]]:
@@ -83,7 +83,7 @@ class Body:
             elif node.type == "assignment_expression" and text_of(node.children[0]) in locals_:
                 pairs += [(text_of(node.children[0]), node.children[2])]
             for name, value in pairs:
-                made_of = {parameters[word] for word in identifiers(value) if word in parameters}
+                made_of = {parameters[word] for word in self._words(value) if word in parameters}
                 if len(made_of) == 1:
                     parameters.setdefault(name, made_of.pop())
         return parameters
@@ -96,7 +96,16 @@ class Body:
     def loop_bounds(self, sizes: set[str]) -> set[str]:
         """Return the sizes in the conditions of loops."""
         conditions = (each.child_by_field_name("condition") for each in self._nodes if each.type == "for_statement")
-        return sizes & {name for each in conditions if each is not None for name in identifiers(each)}
+        return sizes & {name for each in conditions if each is not None for name in self._words(each)}
+
+    def _words(self, node: Node) -> list[str]:
+        """Return the identifiers below a node, and the members of structures passed by value, such as "d.rows"."""
+        fields = (each for each in walk(node) if each.type == "field_expression") if self._unpacked else ()
+        return [*identifiers(node), *(name for name in map(text_of, fields) if name in self._unpacked)]
+
+    @functools.cached_property
+    def _unpacked(self) -> set[str]:
+        return {each.name for each in self.function.parameters if "." in each.name}
 
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
         """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
@@ -104,12 +113,12 @@ class Body:
         return {f"{each.name}.{member.name}" for each in parameters for member in each.members if which(member)}
 
     @functools.cached_property
-    def _sizes(self) -> set[str]:
-        return self._members(lambda member: not member.pointer)
+    def _fields(self) -> set[str]:
+        return self._unpacked | self._members(lambda member: not member.pointer)
 
     def pointer_in(self, node: Node) -> str | None:
         """Return the pointer parameter that an expression accesses."""
-        return next((self.pointers[word] for word in identifiers(node) if word in self.pointers), None)
+        return next((self.pointers[word] for word in self._words(node) if word in self.pointers), None)
 
     @functools.cached_property
     def assignments(self) -> list[tuple[Node, str, Node]]:
@@ -166,7 +175,7 @@ class Body:
             if text_of(node.children[1]) == "*" and any(_ZERO.fullmatch(text_of(each)) for each in sides):
                 return False
             return any(self._reads(each, pointer) for each in sides)
-        return any(self.pointers.get(word) == pointer for word in identifiers(node))
+        return any(self.pointers.get(word) == pointer for word in self._words(node))
 
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
         """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
@@ -228,7 +237,7 @@ class Body:
             terms = [(name,)] * (name in self.changing) + expanded
         elif (
             node.type not in ("identifier", "number_literal")
-            and text_of(node) not in self._sizes
+            and text_of(node) not in self._fields
             and not BUILT_IN.fullmatch(text_of(node))
         ):
             # A quotient, a remainder, a condition: one factor that lists its parts.

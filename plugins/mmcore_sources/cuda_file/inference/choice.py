@@ -24,8 +24,8 @@ def is_product(function: Function, source: Program) -> bool:
 
     Assembly, and functions of the file that it calls, may sum them.
     """
-    arrays = (each.pointer or bool(each.members) or each.is_tensor_map for each in function.parameters)
-    return sum(arrays) >= 3 and sums_products(function.body, source.declared)
+    arrays = sum(each.is_array for each in function.parameters)
+    return arrays >= 3 and sums_products(function.body, source.declared)
 
 
 def _sums_nothing(function: Function) -> bool:

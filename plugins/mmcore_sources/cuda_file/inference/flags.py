@@ -15,7 +15,7 @@ def flags_of(body: Body, names: Iterable[str]) -> list[str]:
     """Return those of the names that the body uses, and each time as a condition alone."""
     places: dict[str, list[Node]] = {}
     for node in walk(body.function.body):
-        if node.type == "identifier":
+        if node.type in ("identifier", "field_expression"):
             places.setdefault(text_of(node), []).append(node)
     return [name for name in names if name in places and all(map(_is_tested, places[name]))]
 

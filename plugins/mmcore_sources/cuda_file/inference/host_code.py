@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
 from mmcore_sources.cuda_file.inference.real_variables import FLOATS, is_real
+from mmcore_sources.cuda_file.inference.structure_values import member_values
 from mmcore_sources.cuda_file.inference.type_sizes import type_size
 
 _INTEGER = re.compile(r"unsigned|int|long|size_t|(?:cu)?u?int(?:32|64)_t")
@@ -304,6 +305,12 @@ class Reader:
         for node in reversed(self._assignments()):
             if text_of(node.children[0]) == name:
                 return self._as_set(name, node, node.children[2], depth)
+        declared = reversed(_initialised(self.scope) if self.scope is not None else ())
+        initial = (values[owner] for node, values in declared
+                   if owner in values and (not self.line or node.start_point.row < self.line))  # fmt: skip
+        structure = next(initial, self.source.constants.get(owner))
+        if structure is not None and (value := member_values(self.source, structure).get(member)) is not None:
+            return replace(self, line=structure.start_point.row + 1)._typed(value, depth + 1)
         if (argument := self._passed(owner)) is None:
             raise Unreadable(name)
         return self.caller(argument)._typed(parse_expression(f"{text_of(argument.value)}.{member}"), depth + 1)

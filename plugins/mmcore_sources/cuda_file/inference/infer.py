@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_ru
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.product import Product, product_of
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel, read_kernel
+from mmcore_sources.cuda_file.inference.structure_values import packed
 from mmcore_sources.cuda_file.inference.unusual import Unusual
 
 _OF_LAUNCH = ("entry", "args", "grid", "block", "parameters", "shared")
@@ -72,7 +73,7 @@ def infer(
     attributes = {
         "title": f"{kernel.function.name} of {kernel.file}" + "".join(f", read as {each}" for each in product.unusual),
         "entry": product.chosen.entry,
-        "arguments": product.roles.arguments,
+        "arguments": packed(product.roles.arguments, kernel.function.parameters),
         "configs": [{"block": launch.block, **values}],
         "launch": launch.text,
         "constraints": constraints,

@@ -10,9 +10,11 @@ from dataclasses import replace
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.structures import owners
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.structure_values import with_members
 
 
 def first_launch(source: Program, function: Function) -> HostLaunch | None:
@@ -32,6 +34,11 @@ def _is_readable(source: Program, launch: HostLaunch) -> bool:
 
 
 def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
+    """Yield the launches of a kernel, with the members of the structures that they pass."""
+    return (with_members(source, each, function) for each in _launches_of(source, function))
+
+
+def _launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
     """Yield the launches of a kernel, also by another name: of a variable, or of a host function's parameter."""
     names = (function.name, function.word)
     for launch in source.launches if not function.line else filter(functools.partial(_fits, function), source.launches):
@@ -58,8 +65,9 @@ def _fits(function: Function, launch: HostLaunch) -> bool:
     """Return whether a launch may be that of one function of several of one name."""
     explicit = any(each.type not in ("typename", "class") and not each.default for each in function.template)
     templated = bool(function.template) if launch.template else not explicit
-    required = [each for each in function.parameters if not each.default]
-    return templated and len(required) <= len(launch.arguments) <= len(function.parameters)
+    passed = owners(function.parameters)
+    required = [each for each in passed if not each[0].default]
+    return templated and len(required) <= len(launch.arguments) <= len(passed)
 
 
 def _variable(scope: Node, name: str, line: int) -> str:

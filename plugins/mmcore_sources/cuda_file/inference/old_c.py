@@ -9,7 +9,7 @@ from mmcore_sources.cuda_file.inference.body import Body
 
 _MAP = "(?:tensor|tma|tm|map|desc|_)+"
 _BEFORE, _AFTER = f"d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr|{_MAP}", f"d|dev|device|mat|ptr|gpu|{_MAP}"
-MATRIX = re.compile(rf"(?:{_BEFORE})?_?([abc])_?(?:{_AFTER})?")
+MATRIX = re.compile(rf"(?:\w+\.)?(?:{_BEFORE})?_?([abc])_?(?:{_AFTER})?")
 _OR_D = re.compile(MATRIX.pattern.replace("abc", "abcd"))
 
 

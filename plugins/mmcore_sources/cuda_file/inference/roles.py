@@ -18,7 +18,7 @@ from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
 from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
-from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
+from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
 
@@ -104,7 +104,8 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
     maps = [each for each in pointers if each.is_tensor_map]
     likely = sorted(
-        pointers, key=lambda each: (each not in maps, each not in named, _OTHER.search(each.name) is not None)
+        pointers,
+        key=lambda each: (each not in maps, each not in named, _OTHER.search(last_word(each.name)) is not None),
     )
     kept = maps[:3] if len(maps) > 2 else [output, *[each for each in likely if each is not output][:2]]
     return frozenset(each.name for each in pointers if each not in kept)
@@ -184,6 +185,7 @@ def roles_of(
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
             advice = next((text for name, text in _ADVICE.items() if name in str(parameter)), "")
+            advice = advice or "; take the numbers in it as parameters instead, such as int m, int n, int k"
             what = f"{str(parameter)!r}, which is neither a pointer nor a number{advice}"
             raise InvalidKernel(f"{function.name} takes {what}")
         if parameter.type.endswith("*"):
@@ -197,8 +199,8 @@ def roles_of(
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
     batch = of_batch(integers, body)
-    offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
-    edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
+    offsets = {name: 0 for name in integers if _OFFSET.search(last_word(name))} | batch
+    edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(last_word(name))}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     offsets |= {name: launched.get(name, 0) for name in flags_of(body, integers)}
     counts = _counts([name for name in integers if name not in offsets], matrices, launched)
@@ -209,7 +211,9 @@ def roles_of(
     guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()) - counts.keys())
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
-    fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
+    fixed = {
+        name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(last_word(name)))
+    }
     fixed |= offsets
     if len(unknown) > len(free):
         fixed |= {name: launched.get(name, 1) for name in unknown if name not in body.names}

@@ -16,6 +16,7 @@ from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
@@ -147,10 +148,12 @@ def read_kernel(
 
 
 def _refuse_structures(source: Program, function: Function) -> None:
-    """Raise InvalidKernel for a pointer to structures that contain pointers, which would have to be on the device."""
+    """Raise InvalidKernel for a pointer to structures of pointers or sizes, which would have to be on the device."""
     for each in function.parameters:
-        if each.pointer and any(member.pointer for member in source.structures.get(each.type.rstrip("*"), ())):
-            what = f"{str(each)!r}, a pointer to structures that contain pointers"
+        members = source.structures.get(each.type.rstrip("*"), ()) if each.pointer else ()
+        if any(member.pointer for member in members) or (members and f"{each.name}->" in text_of(function.body)):
+            kind = "pointers" if any(member.pointer for member in members) else "numbers"
+            what = f"{str(each)!r}, a pointer to structures that contain {kind}"
             raise InvalidKernel(
                 f"{function.name} takes {what}; only structures by value, as {each.type} {each.name}, can be run"
             )

@@ -1,0 +1,65 @@
+"""Structures that a kernel takes by value: sizes beside pointers, and all arguments in one."""
+
+from __future__ import annotations
+
+import pytest
+
+from mmcore import InvalidKernel, Scalar, Struct
+from tests.sources.test_source_file import inferred, kernel
+from tests.tables import cases
+
+PARAMETERS = "const float *a, const float *b, float *c"
+
+
+def body(m: str, n: str, k: str, owner: str = "", factor: str = "1") -> str:
+    """Return the body of a product of matrices, with these names for its sizes and the owner of its pointers."""
+    return (
+        "{ int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" if (i >= {m} || j >= {n}) return; float s = 0;"
+        f" for (int p = 0; p < {k}; p++) s += {owner}a[i * {k} + p] * {owner}b[p * {n} + j];"
+        f" {owner}c[i * {n} + j] = {factor} * s; }}\n"
+    )
+
+
+@cases(__file__, "sizes_may_be_members_of_a_structure", "before, type_, names, launch, reason")
+def test_sizes_may_be_members_of_a_structure(
+    before: str, type_: str, names: tuple[str, ...], launch: str, reason: str
+) -> None:
+    text = f"{before}\n__global__ void f({PARAMETERS}, {type_} d) {body(*(f'd.{name}' for name in names))}"
+    blocks = "dim3 t(8, 8), g((n + 7) / 8, (m + 7) / 8);"
+    host = f"void host(float *a, float *b, float *c, int m, int n, int k) {{ {blocks} {launch} }}"
+    found = inferred(text + host)
+    sizes = dict(zip(names, "mnk", strict=True))
+    (structure,) = found.attributes["arguments"][3:]
+    assert sorted(structure.members) == ["k", "m", "n"]
+    assert found.attributes["arguments"][:3] == ("A", "B", "C")
+    assert found.attributes["launch"].grid == "ceil(n / 8), ceil(m / 8)"
+    (arguments,) = (each for each in found.notes if each.what == "arguments")
+    assert all(f"d.{name}={role}" in arguments.value for name, role in sizes.items())
+    assert (arguments.why, arguments.guessed) == (f"by the {reason}", False)
+
+
+def test_one_structure_may_contain_matrices_sizes_and_factors() -> None:
+    of = body("p.m", "p.n", "p.k", "p.", "p.alpha")
+    args = "template <class T> struct Args { const T *__restrict__ a, *b; T *c; float alpha; int m, n; size_t k; };\n"
+    text = f"{args}template <class T> __global__ void f(Args<T> p) {of}"
+    host = "int main() { Args<double> p{x, y, z, 2, 64, 32, 96}; f<double><<<dim3(4, 8), dim3(8, 8)>>>(p); }"
+    found = inferred(text + host)
+    members = ("A", "B", "C", Scalar("alpha", "float32"), "m", "n", Scalar("k", "uint64"))
+    assert (found.attributes["arguments"], found.attributes["dtype"]) == ((Struct(members),), "float64")
+    assert found.launched_sizes == (64, 32, 96)
+    (exchanged,) = kernel(text, args=["A", "B", "C", "alpha", "n", "m", "k"]).arguments
+    assert isinstance(exchanged, Struct)
+    assert exchanged.members[4:6] == ("n", "m")
+
+
+@pytest.mark.parametrize(
+    ("before", "type_", "message"),
+    [
+        ("struct Dims { int sides[3]; };", "Dims d", "neither a pointer nor a number; take the numbers"),
+        ("struct Dims { int m, n, k; };", "const Dims *d", "that contain numbers; only structures by value"),
+    ],
+)
+def test_a_structure_that_cannot_be_read_is_refused(before: str, type_: str, message: str) -> None:
+    with pytest.raises(InvalidKernel, match=message):
+        kernel(f"{before} __global__ void f({PARAMETERS}, {type_}) {body('d->m', 'd->n', 'd->k')}")
