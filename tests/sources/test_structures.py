@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mmcore import InvalidKernel, Scalar, Struct
+from tests.command_line import mmcore as command
 from tests.sources.test_source_file import inferred, kernel
 from tests.tables import cases
 
@@ -63,3 +66,10 @@ def test_one_structure_may_contain_matrices_sizes_and_factors() -> None:
 def test_a_structure_that_cannot_be_read_is_refused(before: str, type_: str, message: str) -> None:
     with pytest.raises(InvalidKernel, match=message):
         kernel(f"{before} __global__ void f({PARAMETERS}, {type_}) {body('d->m', 'd->n', 'd->k')}")
+
+
+def test_hints_name_the_members_that_are_sizes(folder: Path) -> None:
+    text = f"struct Dims {{ int m, n, k; }};\n__global__ void f({PARAMETERS}, Dims d) {body('d.m', 'd.n', 'd.k')}"
+    (folder / "my.cu").write_text(text.replace("p < d.k", "p < d.n"))
+    result = command("run", "my.cu", "--block", "8x8", "--device", "emulator")
+    assert "with d.k instead of d.n in line 2:" in result.output

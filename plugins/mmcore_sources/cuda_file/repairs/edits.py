@@ -165,7 +165,7 @@ def _array(subscript: Node) -> str:
 def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
     """Yield sources with another size as the length of a row, such as ``i * n`` for ``i * k``, in a line."""
     lines: dict[tuple[int, str], list[Node]] = {}
-    for node in (each for each in nodes if each.type == "identifier" and text_of(each) in sizes):
+    for node in (each for each in nodes if each.type in ("identifier", "field_expression") and text_of(each) in sizes):
         if _is_length(node):
             lines.setdefault((node.start_point.row, text_of(node)), []).append(node)
     for (_, name), places in lines.items():

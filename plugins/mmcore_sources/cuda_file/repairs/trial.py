@@ -13,11 +13,12 @@ from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import MATRICES, SIZES
+from mmcore.kernel.arguments import MATRICES, SIZES, Struct
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
 from mmcore.result import Result
 from mmcore.verdict import judged
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured
@@ -214,11 +215,19 @@ def sizes_of(kernel: Kernel) -> dict[str, str]:
 
 
 def parameter_roles(kernel: Kernel) -> dict[str, str]:
-    """Return the role of each parameter of a kernel's function, by name."""
+    """Return the role of each parameter of a kernel's function by name, and of members of structures as "d.rows"."""
     name = kernel.entry.partition("<")[0].rpartition("::")[2]
     signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
     pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
-    return {parameter.name: str(getattr(argument, "value", argument)) for parameter, argument in pairs}
+    roles, program = dict[str, str](), read_program(kernel.source_text())
+    for parameter, argument in pairs:
+        if isinstance(argument, Struct):
+            names = [f"{parameter.name}.{member.name}" for member in program.members(parameter.type)]
+            members = zip(names, argument.members, strict=False)
+            roles |= {name: str(getattr(member, "value", member)) for name, member in members}
+        else:
+            roles[parameter.name] = str(getattr(argument, "value", argument))
+    return roles
 
 
 def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
