@@ -2,6 +2,7 @@
 
 - ``edits`` makes the changed sources, likely ones first, each of one kind of mistake.
 - ``bound_edits`` makes those of the sizes that guards and loops compare with.
+- ``index_edits`` makes those of the variables in indexes.
 - ``loop_edits`` makes those of the bounds of loops.
 - ``remainder_edits`` makes those for sizes that leave a remainder: guards, zeros and the last step.
 - ``return_edits`` makes a guard that ends the threads beyond C.

@@ -1,0 +1,101 @@
+"""Changes of the variables in indexes: two of them exchanged, or one thread's variable for another one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, is_stored_to, text_of, walk
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_BUILT_IN = {"threadIdx", "blockIdx"}
+
+
+def index_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with two variables of an index exchanged, with another variable in it, or with two of a line.
+
+    Indexes of stores are changed first. A variable is replaced by one that depends on the same loops, and on threads
+    or blocks as it does.
+    """
+    variables = _variables(nodes)
+    places = sorted(_indexed(nodes), key=lambda each: not is_stored_to(each))
+    for place in places:
+        used = _used(_index(place), variables)
+        for one, other in itertools.combinations(used, 2):
+            yield _within(source, place, {one: other, other: one})
+    for place in places:
+        used = _used(_index(place), variables)
+        for one, other in itertools.product(used, variables):
+            if other not in used and variables[one] == variables[other] and _BUILT_IN & variables[one]:
+                yield _within(source, place, {one: other})
+    yield from _exchanged_in_lines(source, nodes, variables)
+
+
+def _variables(nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
+    """Return the loops, and the built-in variables of threads and blocks, on which each integer depends, by name."""
+    variables: dict[str, frozenset[str]] = {}
+    for node in (each for each in nodes if each.type == "declaration"):
+        in_loop = node.parent is not None and node.parent.type == "for_statement"
+        for name, value in initializers(node):
+            words = {*identifiers(value)}
+            causes = (_BUILT_IN & words).union(*(variables.get(word, ()) for word in words))
+            if in_loop or (causes and "[" not in text_of(value)):
+                variables[name] = frozenset({*causes, name} if in_loop else causes)
+    return variables
+
+
+def _indexed(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yield the elements ``X[row * n + col]``, the calls with an index, and the variables that contain an index."""
+    for node in nodes:
+        is_element = node.type == "subscript_expression" and bool({*"*("} & {*text_of(_index(node))})
+        is_call = node.type == "call_expression" and not _is_in_subscript(node)
+        is_variable = node.type == "init_declarator" and _is_product_and_more(_index(node))
+        if is_element or is_call or is_variable:
+            yield node
+
+
+def _is_in_subscript(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.type != "subscript_argument_list":
+        above = above.parent
+    return above is not None
+
+
+def _is_product_and_more(value: Node) -> bool:
+    """Return whether a value is ``row * n + col``."""
+    is_sum = value.type == "binary_expression" and text_of(value.children[1]) == "+"
+    return is_sum and "*" in text_of(value) and "[" not in text_of(value)
+
+
+def _index(place: Node) -> Node:
+    """Return the part of an element, of a call or of a variable's declaration that contains the index."""
+    return place.children[-1]
+
+
+def _used(node: Node, variables: Mapping[str, frozenset[str]]) -> list[str]:
+    """Return the variables in a node, each once."""
+    return [*dict.fromkeys(each for each in identifiers(node) if each in variables)]
+
+
+def _within(source: bytes, place: Node, names: Mapping[str, str]) -> Edit:
+    """Return a source with other names in the index of a place, and the whole place in words."""
+    changes = _renamed([*walk(_index(place))], names)
+    added = sum(len(new) - (node.end_byte - node.start_byte) for node, new in changes)
+    text = replaced(source, changes).text.encode()
+    new = text[place.start_byte : place.end_byte + added].decode()
+    return replaced(source, changes, f"{' '.join(new.split())} instead of {text_of(place)}")
+
+
+def _renamed(nodes: Sequence[Node], names: Mapping[str, str]) -> list[tuple[Node, str]]:
+    return [(each, names[text_of(each)]) for each in nodes if each.type == "identifier" and text_of(each) in names]
+
+
+def _exchanged_in_lines(
+    source: bytes, nodes: Sequence[Node], variables: Mapping[str, frozenset[str]]
+) -> Iterator[Edit]:
+    """Yield sources in which two variables of threads are exchanged in a line with a condition."""
+    for condition in (each for each in nodes if each.type in ("if_statement", "conditional_expression")):
+        line = [each for each in walk(condition) if each.start_point.row == condition.start_point.row]
+        used = [each for each in dict.fromkeys(map(text_of, line)) if _BUILT_IN & variables.get(each, frozenset())]
+        for one, other in itertools.combinations(used, 2):
+            yield replaced(source, _renamed(line, {one: other, other: one}), f"{one} and {other} exchanged")
