@@ -12,12 +12,15 @@ _COMPARISONS = ("<", "<=", ">", ">=")
 
 
 def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield sources with the two bounds in a line exchanged, or with another size as a bound."""
+    """Yield sources with the two bounds in a line exchanged, or with another size as a bound.
+
+    The bounds of a structure's members, such as ``B.width``, are exchanged alone.
+    """
     names = [name for name, role in sizes.items() if role in _SIZES]
     lines: dict[int, list[Node]] = {}
     for node in (each for each in nodes if each.type == "binary_expression"):
         _, sign, bound = node.children
-        if text_of(sign) in _COMPARISONS and text_of(bound) in names:
+        if text_of(sign) in _COMPARISONS and (text_of(bound) in names or bound.type == "field_expression"):
             lines.setdefault(bound.start_point.row, []).append(bound)
     for bounds in lines.values():
         words = [*map(text_of, bounds)]
@@ -25,4 +28,5 @@ def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) 
             what = f"{words[1]} and {words[0]} instead of {words[0]} and {words[1]}"
             yield replaced(source, zip(bounds, reversed(words), strict=True), what)
         for bound, word in zip(bounds, words, strict=True):
-            yield from (replaced(source, [(bound, other)]) for other in names if other != word)
+            others = names if word in names else ()
+            yield from (replaced(source, [(bound, other)]) for other in others if other != word)
