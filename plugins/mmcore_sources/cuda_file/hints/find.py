@@ -41,6 +41,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
     unequal_cell,
 )
+from mmcore_sources.cuda_file.hints.usual_kernel import usual_kernel
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
 from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_whole_tiles, without_remainder
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -187,7 +188,7 @@ def _barriers(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _repairs(result: Result, file: FileKernel, *, whole: bool) -> Iterator[str]:
     if not result.verified:
-        yield from repairs(result, file.kernel, whole=whole)
+        yield from repairs(result, usual_kernel(file), whole=whole)
 
 
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:

@@ -43,7 +43,7 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
     if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
         yield from without_remainder(of_tiles[0][0])
-    elif meant.keys() - file.reference.keys():
+    elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
 
 

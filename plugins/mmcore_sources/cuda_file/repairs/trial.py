@@ -103,11 +103,12 @@ def _of_threads(kernel: Kernel) -> Iterator[Edit]:
 def names_a_cause(result: Result) -> bool:
     """Return whether a hazard names its cause, or what to try.
 
-    That one thread is to write is no cause: an index may be wrong then.
+    That one thread is to write is no cause: an index may be wrong then. Nor is an unusual reading.
     """
     return any(
         each.kind in _CAUSES or _NAMED.search(each.message) or (each.hint and each.hint != ONE_WRITER)
         for each in result.violations
+        if each.kind != "unusual-reading"
     )
 
 
