@@ -264,7 +264,7 @@ def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bo
 def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
     (folder / "few.cu").write_text(RIGHT.replace("i < k", "i < min(k, 300)"))
     output = emulated("run few.cu --size 20x20x340 --block 16x16 --quiet").stdout
-    assert "so that no remainder is the cause" in output
+    assert "hint: the product is right at 97×97×161\n" in output
     assert "without a remainder" not in output
 
 

@@ -123,6 +123,7 @@ class EmulatedModule:
         self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()  # the observer that counted the last :meth:`run`
         self.coverage = Coverage()  # of all launches
+        self.write: Callable[[str], object] = _say_first_lines  # takes what kernels print
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []
@@ -180,7 +181,7 @@ class EmulatedModule:
             cluster=conversions.launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
-            write=_say_first_lines,
+            write=self.write,
         )
 
     def function(self, call: BoundLaunch) -> Function:

@@ -278,7 +278,6 @@ class _Runs:
         refills = Refills()
         with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
             for launch in emulated_runs(loaded, lambda translation: refills):
-                launch.write = len
                 execute(launch)
         return refills.most
 
@@ -288,6 +287,7 @@ class _Runs:
         if compiled.ptx not in self._modules:
             module = self._device.load(compiled)
             assert isinstance(module, EmulatedModule)
+            module.write = len  # what the kernel prints is dropped
             self._modules[compiled.ptx] = module
         return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
 
