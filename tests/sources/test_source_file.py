@@ -265,7 +265,7 @@ def test_sizes_of_one_name_follow_from_the_axes_of_c() -> None:
     assert grid(found) == "n // 8, m // 4"
 
 
-STORE = "struct Gate { double word; };\ntemplate <int D> struct Store { float a[D][8]; Gate full[D]; };"
+STORE = "struct Gate { unsigned long long word; };\ntemplate <int D> struct Store { float a[D][8]; Gate full[D]; };"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from mmcore.kernel.signature import Parameter
 from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import passed, template_names
@@ -14,8 +17,8 @@ from mmcore_sources.cuda_file.inference.quotients import aligned, constant
 if TYPE_CHECKING:
     from mmcore_sources.cuda_file.inference.host_code import Reader
 
-_BYTES = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8,
-          "uint8_t": 1, "uint32_t": 4, "uint64_t": 8, "barrier": 8}  # fmt: skip
+_BYTES = {"bool": 1, "__nv_bfloat16": 2, "half2": 4, "__half2": 4, "float2": 8, "barrier": 8,
+          **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16)}  # fmt: skip
 _DEEPEST = 40
 _STRUCTURES = ("struct_specifier", "class_specifier")
 
@@ -47,7 +50,7 @@ class _Structure:
 def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = None) -> Size | None:
     """Return the size of a type of a file, that of the reader's host function by default; None if it is unknown."""
     file = root_of(reader.scope) if file is None and reader.scope is not None else file
-    if (nbytes := _BYTES.get(reader.source.types.get(type_, type_))) is not None:
+    if nbytes := _bytes_of(reader.source.types.get(type_, type_)):
         return Size(ast.Constant(nbytes), nbytes)
     argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
     if argument is not None:  # of a template
@@ -69,6 +72,12 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
         total = ast.BinOp(aligned(total, alignment), ast.Add(), bytes_) if total else bytes_
         largest = max(largest, alignment)
     return Size(aligned(total or ast.Constant(1), largest), largest)
+
+
+def _bytes_of(type_: str) -> int:
+    """Return the bytes of a number or vector; 0 for another type."""
+    scalar = Parameter("", type_).scalar
+    return _BYTES.get(type_, np.dtype(scalar).itemsize if scalar else 0)
 
 
 def _structure_named(file: Node | None, type_: str) -> _Structure | None:
