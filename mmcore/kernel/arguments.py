@@ -18,6 +18,8 @@ MATRICES = ("A", "B", "C")
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 FACTORS = ("alpha", "beta")
 LOGARITHMS = {f"log2({size})": size for size in SIZES}
+PITCHES = {f"bytes({length})": length for length in ("lda", "ldb", "ldc")}
+"""Leading dimensions in bytes, such as the pitch of ``cudaMallocPitch``."""
 
 _INTEGERS = {
     **{f"int{bits}": range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
@@ -33,7 +35,7 @@ class Scalar:
 
     Attributes:
         value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"), or
-            the logarithm of a size that is a power of two, as "log2(n)".
+            the logarithm of a size that is a power of two, as "log2(n)", or a leading dimension in bytes, "bytes(lda)".
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
@@ -140,7 +142,7 @@ def check_argument(argument: Argument) -> None:
                 check_argument(member)
         case bytes():
             return
-        case Scalar(name) if name in LOGARITHMS:
+        case Scalar(name) if name in LOGARITHMS or name in PITCHES:
             return
         case Scalar(name) | name:
             if name not in MATRICES + SIZES + FACTORS:
@@ -184,7 +186,9 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
         if length & (length - 1):
             raise InvalidKernel(f"{LOGARITHMS[scalar.value]} = {length} is no power of two; it takes {scalar.value}")
         return length.bit_length() - 1
-    size: float = getattr(problem, scalar.value)
+    size: float = getattr(problem, PITCHES.get(scalar.value, scalar.value))
+    if scalar.value in PITCHES:
+        size *= dtype_named(problem.output if scalar.value == "bytes(ldc)" else problem.dtype).itemsize
     if not _holds(scalar.type, size):
         raise InvalidKernel(f"{scalar.value} = {size} is passed as {scalar.type}, which cannot hold it")
     return size

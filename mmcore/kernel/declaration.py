@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
 from mmcore.files import read_text
-from mmcore.kernel.arguments import Argument, Scalar, inferred_arguments
+from mmcore.kernel.arguments import PITCHES, Argument, Scalar, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint, FixingConstraint
 from mmcore.kernel.declared_values import check_forms, check_name, check_values, require, settled
@@ -280,7 +280,7 @@ class Kernel:
         names: set[object] = {each.value if isinstance(each, Scalar) else each for each in self.arguments}
         if not self.arguments:
             names = {each.name.casefold() for found in self._functions(self.entry) for each in found.parameters}
-        return not names.isdisjoint(("lda", "ldb", "ldc"))
+        return not names.isdisjoint((*PITCHES, *PITCHES.values()))
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
         """Return the m×n×k product in this kernel's types; raises as :class:`Problem` does."""

@@ -308,3 +308,23 @@ def test_an_unknown_type_has_an_option() -> None:
     with pytest.raises(InvalidKernel) as refused:
         kernel(TILED.replace("const T *A", "const short *A"), parameters={"BM": 8, "BN": 8})
     assert refused.value.options == ("--dtype float32 --output float32",)
+
+
+def test_a_pitch_that_the_kernel_divides_by_sizeof_is_in_bytes(folder: Path) -> None:
+    text = """
+        __global__ void f(const float *A, const float *B, float *C, int m, int n, int k,
+                          size_t pitchA, size_t pitchB, size_t pitchC)
+        {
+            int lda = pitchA / sizeof(float), ldb = pitchB / sizeof(float);
+            int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+            float sum = 0;
+            if (row >= m || column >= n) return;
+            for (int i = 0; i < k; i++) sum += A[row * lda + i] * B[i * ldb + column];
+            C[row * (pitchC / sizeof(float)) + column] = sum;
+        }"""
+    pitches = tuple(Scalar(f"bytes({length})", "uint64") for length in ("lda", "ldb", "ldc"))
+    assert kernel(text).arguments[-3:] == pitches
+    (folder / "my.cu").write_text(text)
+    result = emulated("run my.cu --size 20x30x40 --lda 48 --quiet")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS")
+    assert emulated("run my.cu --size 20x30x40 --quiet --args A,B,C,m,n,k,bytes(lda),ldb,bytes(ldc)").exit_code == 1

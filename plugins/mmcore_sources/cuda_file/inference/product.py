@@ -24,6 +24,7 @@ from mmcore_sources.cuda_file.inference.map_storage import stored_columns
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.packed_elements import packed_types
 from mmcore_sources.cuda_file.inference.parameters import Open
+from mmcore_sources.cuda_file.inference.pitches import with_pitches
 from mmcore_sources.cuda_file.inference.roles import (
     Roles,
     adds_to_c,
@@ -116,7 +117,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         notes = []
     else:
         by_rows = "A" not in given.get("column_major", "A")
-        roles = roles_of(function, body, kernel.launched, _unused(kernel), by_rows=by_rows)
+        roles = with_pitches(roles_of(function, body, kernel.launched, _unused(kernel), by_rows=by_rows), function)
         shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):

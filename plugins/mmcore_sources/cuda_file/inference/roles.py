@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
+from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, PITCHES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.functions import Function
@@ -39,7 +39,7 @@ _ADVICE = {"Accessor": "; take pointers instead, such as a.data_ptr<float>()"}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _ZEROS = bytes(4 << 20)  # of a bias or the like
 _OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name
-_NAMES = (*MATRICES, *SIZES, *FACTORS, *LOGARITHMS)
+_NAMES = (*MATRICES, *SIZES, *FACTORS, *LOGARITHMS, *PITCHES)
 
 
 @dataclass(frozen=True)
@@ -320,6 +320,7 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     names = [str(getattr(each, "value", getattr(each, "name", each))) for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
+    sizes |= {parameter.name: PITCHES[role] for parameter, role in pairs if role in PITCHES}
     sizes |= {f"1<<{parameter.name}": LOGARITHMS[role] for parameter, role in pairs if role in LOGARITHMS}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
     for parameter, argument in zip(function.parameters, arguments, strict=True):

@@ -1,0 +1,25 @@
+"""Leading dimensions in bytes, such as the pitch of ``cudaMallocPitch``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from mmcore.kernel.arguments import PITCHES, Argument, Scalar
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.roles import Roles
+
+
+def with_pitches(roles: Roles, function: Function) -> Roles:
+    """Return roles with the leading dimensions in bytes that a kernel divides by ``sizeof``."""
+    text = text_of(function.body)
+
+    def in_bytes(argument: Argument, parameter: Parameter) -> Argument:
+        role = roles.sizes.get(parameter.name, "")
+        if role not in PITCHES.values() or not re.search(rf"\b{re.escape(parameter.name)}\s*/\s*sizeof\b", text):
+            return argument
+        return Scalar(f"bytes({role})", argument.type if isinstance(argument, Scalar) else "int32")
+
+    return replace(roles, arguments=tuple(map(in_bytes, roles.arguments, function.parameters)))
