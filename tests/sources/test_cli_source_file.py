@@ -57,7 +57,8 @@ def test_given_options_are_not_inferred() -> None:
 def test_inferred_values_have_eighty_columns_and_a_quiet_command_prints_none(asked: str) -> None:
     kept = emulated(f"{asked} my.cu" + " --size 16" * (asked != "conform")).stderr.splitlines()
     assert kept[0] == "inferred from my.cu, with the option that changes it:"
-    assert max(map(len, kept)) <= 80
+    # A long command reports its progress in lines of its own.
+    assert max(len(each) for each in kept if each.startswith("  ")) <= 80
     quiet = emulated(f"{asked} my.cu --quiet" + " --size 16" * (asked != "conform"))
     assert "inferred" not in quiet.stderr
     assert quiet.stdout.splitlines()[-1].endswith(("PASS", "PROVED at 16×16×16", "CONFORMS"))
