@@ -20,7 +20,7 @@ from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_launches
 from mmcore_emulator.adapter.check import sanitized_run
-from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 from mmcore_emulator.adapter.proof import PROVED, Proof, prove_loaded
 from mmcore_emulator.errors import EmulatorError
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
@@ -182,7 +182,9 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
 def _hazards(loaded: LoadedKernel) -> list[str]:
     """Return the hazards of a kernel at its size; a proof says nothing about them."""
     upload_inputs(loaded, mixed_inputs(loaded, loaded.plan.problem, 1))
-    violations, _ = hazards_and_warnings(sanitized_run(loaded, quiet=True))
+    assert isinstance(loaded.module, EmulatedModule)
+    loaded.module.write = len  # what the kernel prints is dropped
+    violations, _ = hazards_and_warnings(sanitized_run(loaded))
     return [text_of(each) for each in violations]
 
 

@@ -116,7 +116,10 @@ def check_cell(
         memory = CheckedCode(loaded) if remember else None
         if memory and memory.known:
             return Check(Launched.of(loaded), ())
-        violations = sanitized_run(loaded, quiet=quiet, most_work=most_work)
+        if quiet:
+            assert isinstance(loaded.module, EmulatedModule)
+            loaded.module.write = len
+        violations = sanitized_run(loaded, most_work=most_work)
         violations += lost_data(loaded) if wrong and not violations else []
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     check = Check(Launched.of(loaded), *hazards_and_warnings(violations))
@@ -126,13 +129,12 @@ def check_cell(
 
 
 def sanitized_run(
-    loaded: LoadedKernel, *, quiet: bool = False, most_work: float = math.inf, watching: Sequence[Observer] = ()
+    loaded: LoadedKernel, *, most_work: float = math.inf, watching: Sequence[Observer] = ()
 ) -> list[Violation]:
     """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
 
-    There is one violation for each kind, array and line, with the number of threads or elements of C. With ``quiet``,
-    what the kernel prints is dropped. Other observers may be ``watching`` too. Raises TimeLimit after ``most_work`` of
-    a launch, as at the deadline.
+    There is one violation for each kind, array and line, with the number of threads or elements of C. Other observers
+    may be ``watching`` too. Raises TimeLimit after ``most_work`` of a launch, as at the deadline.
     """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
@@ -154,8 +156,6 @@ def sanitized_run(
         # Blocks that others wait for run late, so that missing waits show.
         run.alone, run.most_work = checking.reads_flags, most_work
         run.observers = (checking, *watching)
-        if quiet:
-            run.write = len
         execute(run)
     kernel = loaded.plan.kernel
     found = with_returns(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)

@@ -302,7 +302,7 @@ class _Runs:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
-            run = partial(sanitized_run, loaded, quiet=True, most_work=self._most_work, watching=[counted])
+            run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
