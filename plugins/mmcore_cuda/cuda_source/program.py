@@ -212,16 +212,7 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
                 types |= _alias(match[2], match[1], match[3])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types |= _alias(match[1], match[2], match[3])
-    content = (
-        tuple(without_duplicates(functions)),
-        tuple(launches),
-        macros,
-        constants,
-        types,
-        structures,
-        generic,
-        instances,
-    )
+    content = (without_duplicates(functions), tuple(launches), macros, constants, types, structures, generic, instances)
     read = without_comments(text.encode()).decode()
     return Program(*content, error_line, cooperative, frozenset(declared), read, root, of_headers)
 

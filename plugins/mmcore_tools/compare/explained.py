@@ -73,9 +73,11 @@ class Explained:
 
     def _left_out(self) -> str:
         """Return the lines that the small products left out, which a larger one may execute, as a further clause."""
-        lines = {"A": self.a.not_executed, "B": self.b.not_executed}
-        whole = {letter: [each for each in several if not each["branch"]] for letter, several in lines.items()}
-        clauses = [f"{letter} does not execute {places(several)}" for letter, several in whole.items() if several]
+        clauses = [
+            f"{letter} does not execute {places(lines)}"
+            for letter, why in (("A", self.a), ("B", self.b))
+            if (lines := [each for each in why.not_executed if not each["branch"]])
+        ]
         return f", from small products in which {' and '.join(clauses)}" if clauses else ""
 
     def _limiters(self) -> str:

@@ -53,7 +53,8 @@ def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
 
 def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
     """Yield changes of a declaration, likely ones first."""
-    yield from filter(None, [types_of_source(cell, kernel)])
+    if types := types_of_source(cell, kernel):
+        yield types
     narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
     if narrow:
         yield {"accumulator": kernel.dtype}

@@ -10,10 +10,8 @@ from typing import TypeAlias
 
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import Result
-from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_sources.cuda_file.hints.declared_launches import emulated_plan, launched_functions
 from mmcore_sources.cuda_file.hints.tried_cells import is_right
 from mmcore_sources.cuda_file.repairs.launch_changes import launch_changes
 from mmcore_sources.cuda_file.repairs.trial import (
@@ -40,8 +38,8 @@ def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     if not cells or is_right(cells[0], kernel):
         return
     try:
-        planned = plan_cell(cells[0], capability_properties(CAPABILITIES["emulator"]), kernel)
-        functions = _functions(planned)
+        planned = emulated_plan(cells[0], kernel)
+        functions = launched_functions(planned)
     except MmcoreError:
         return
     found = [*first_right(cells, launch_changes(planned), FEW_SECONDS)]
@@ -53,12 +51,6 @@ def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
         at_remainders = _of_source(kernel, functions, remainder_changes)
         found = [*first_right(cells, at_remainders, ALL_SECONDS)]
     yield from (each for each in found if each.startswith(REPAIRED))
-
-
-def _functions(planned: Plan) -> list[Kernel]:
-    """Return the kernel with the name and the arguments of each of its launched functions, each function once."""
-    arguments = {planned.entry(launch): planned.arguments(launch) for launch in planned.launches}
-    return [replace(planned.kernel, entry=entry, arguments=each) for entry, each in arguments.items()]
 
 
 def _of_source(kernel: Kernel, functions: Iterable[Kernel], changes: _Changes) -> Iterator[tuple[Kernel, str]]:

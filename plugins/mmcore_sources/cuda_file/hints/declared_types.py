@@ -9,9 +9,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
-from mmcore.planning.plan import plan_cell
-from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_sources.cuda_file.hints.declared_launches import emulated_plan, launched_functions
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 
@@ -28,11 +26,10 @@ def types_of_source(cell: Cell, kernel: Kernel) -> dict[str, str]:
 
 def _pointers(cell: Cell, kernel: Kernel) -> Iterator[tuple[str, str]]:
     """Yield each matrix with the type of elements that a function takes it as; raise MmcoreError without a plan."""
-    planned = plan_cell(cell, capability_properties(CAPABILITIES["emulator"]), kernel)
-    functions = {each.name: each for each in signatures(kernel.source_text())}
-    for launch in planned.launches:
-        function = functions.get(planned.entry(launch).partition("<")[0].rpartition("::")[2])
-        pairs = zip(function.parameters, planned.arguments(launch), strict=False) if function else ()
+    declared = {each.name: each for each in signatures(kernel.source_text())}
+    for function in launched_functions(emulated_plan(cell, kernel)):
+        signature = declared.get(function.entry.partition("<")[0].rpartition("::")[2])
+        pairs = zip(signature.parameters, function.arguments, strict=False) if signature else ()
         for parameter, argument in pairs:
             if argument in MATRICES and (element := ELEMENTS.get(parameter.type.rstrip("*& "))):
                 yield str(argument), element

@@ -44,15 +44,12 @@ def empty_grid(host: HostCode) -> Iterator[Bug]:
 def exchanged_extents(host: HostCode) -> Iterator[Bug]:
     """Find a grid that a launch passes as the block, by its name, and the block in its place."""
     for launch in host.launches:
-        grid, block = (
-            (text_of(each) for each in (*launch.geometry, *launch.geometry)[:2]) if launch.geometry else ("", "")
-        )
+        if len(launch.geometry) < 2:
+            continue
+        grid, block = map(text_of, launch.geometry[:2])
         if _OF_BLOCK.search(grid) and "grid" in block.casefold():
-            yield Bug(
-                "exchanged-grid",
-                launch.line,
-                f"the launch of {launch.name} has {grid} as its grid, and {block} as its block",
-            )
+            what = f"the launch of {launch.name} has {grid} as its grid, and {block} as its block"
+            yield Bug("exchanged-grid", launch.line, what)
 
 
 def rounded_down_grid(host: HostCode) -> Iterator[Bug]:

@@ -41,8 +41,6 @@ def component(scope: Node, name: str, axis: str, line: int) -> Node | None:
         if node.type == "assignment_expression" and (not line or node.start_point.row < line):
             target, sign = map(text_of, node.children[:2])
             found = node.children[2] if sign == "=" and target in (f"{name}.{axis}", f"{name}->{axis}") else found
-    while found is not None and found.type == "assignment_expression":  # block.x = block.y = 32
-        found = found.children[2]
     return found
 
 

@@ -155,9 +155,23 @@ class Reader:
         reads = _reads(self.scope) if self.scope is not None else ()
         return any(read == name and (not self.line or row < self.line) for row, read in reads)
 
-    def _assignments(self) -> list[Node]:
-        assignments = _assignments(self.scope) if self.scope is not None else ()
-        return [each for each in assignments if not self.line or each.start_point.row < self.line]
+    def _last_assignment(self, target: str) -> Node | None:
+        """Return the last assignment to a variable or member before the expressions; None without one."""
+        assignments = reversed(_assignments(self.scope) if self.scope is not None else ())
+        return next(
+            (each for each in assignments if text_of(each.children[0]) == target and self._is_before(each)), None
+        )
+
+    def _initial_value(self, name: str) -> tuple[Node, Node] | None:
+        """Return the last declaration that initialises a variable before the expressions, and the value."""
+        declarations = reversed(_initialised(self.scope) if self.scope is not None else ())
+        return next(
+            ((each, values[name]) for each, values in declarations if name in values and self._is_before(each)), None
+        )
+
+    def _is_before(self, node: Node) -> bool:
+        """Return whether a node is above the line of the expressions, if that is known."""
+        return not self.line or node.start_point.row < self.line
 
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return the arithmetic, and whether C computes it in floating point."""
@@ -178,6 +192,8 @@ class Reader:
             case "unary_expression" if text_of(node.children[0]) == "-":
                 number, real = self._typed(parts[0], depth + 1)
                 return ast.UnaryOp(ast.USub(), number), real
+            case "assignment_expression" if text_of(node.children[1]) == "=":  # of block.x = block.y = 32
+                return self._typed(node.children[2], depth + 1)
             case "comma_expression":
                 return self._typed(parts[-1], depth + 1)
             case "cast_expression":
@@ -278,15 +294,13 @@ class Reader:
             return self.names[name], False
         if self._is_read(name):
             raise Unreadable(name)
-        for node in reversed(self._assignments()):
-            if text_of(node.children[0]) == name:
-                return self._as_set(name, node, node.children[2], depth)
+        if (assignment := self._last_assignment(name)) is not None:
+            return self._as_set(name, assignment, assignment.children[2], depth)
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
-        for node, values in reversed(_initialised(self.scope) if self.scope is not None else ()):
-            if name in values and (not self.line or node.start_point.row < self.line):
-                return self._as_set(name, node, values[name], depth)
+        if (initial := self._initial_value(name)) is not None:
+            return self._as_set(name, *initial, depth)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
         if (argument := self._passed(name)) is not None:
@@ -302,13 +316,10 @@ class Reader:
         name = f"{owner}.{member}"
         if self._is_read(owner):
             raise Unreadable(name)
-        for node in reversed(self._assignments()):
-            if text_of(node.children[0]) == name:
-                return self._as_set(name, node, node.children[2], depth)
-        declared = reversed(_initialised(self.scope) if self.scope is not None else ())
-        initial = (values[owner] for node, values in declared
-                   if owner in values and (not self.line or node.start_point.row < self.line))  # fmt: skip
-        structure = next(initial, self.source.constants.get(owner))
+        if (assignment := self._last_assignment(name)) is not None:
+            return self._as_set(name, assignment, assignment.children[2], depth)
+        initial = self._initial_value(owner)
+        structure = self.source.constants.get(owner) if initial is None else initial[1]
         if structure is not None and (value := member_values(self.source, structure).get(member)) is not None:
             return replace(self, line=structure.start_point.row + 1)._typed(value, depth + 1)
         if (argument := self._passed(owner)) is None:

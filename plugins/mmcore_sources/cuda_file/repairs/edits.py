@@ -122,8 +122,7 @@ def guards(text: str, entry: str, operands: Operands) -> Iterator[Edit]:
 
 def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources in which a sum begins with 0 that was never set, or begins with another number."""
-    added = {text_of(each.children[0]) for each in nodes
-             if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
+    added = _sums(nodes)
     for node in (each for each in nodes if each.type == "declaration"):
         for name in node.children_by_field_name("declarator"):
             if name.type == "identifier" and text_of(name) in added:
@@ -132,6 +131,12 @@ def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
                 value = name.children[-1]
                 if value.type == "number_literal" and not _is_zero(text_of(value)):
                     yield replaced(source, [(name, f"{text_of(name.children[0])} = 0")])
+
+
+def _sums(nodes: Sequence[Node]) -> set[str]:
+    """Return the variables to which ``+=`` adds."""
+    return {text_of(each.children[0]) for each in nodes
+            if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
 
 
 def _is_zero(number: str) -> bool:
@@ -199,8 +204,7 @@ def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:
     """Yield sources in which a sum of fewer digits, or of whole numbers where they are not, has the elements' type."""
-    added = {text_of(each.children[0]) for each in nodes
-             if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
+    added = _sums(nodes)
     for node in (each for each in nodes if each.type == "declaration"):
         type_, names = node.child_by_field_name("type"), sorted({*identifiers(node)} & added)
         of_loop = node.parent is not None and node.parent.type == "for_statement"
