@@ -58,6 +58,7 @@ class Deadline:
     Attributes:
         limit: seconds from when it was set; None without a limit.
         end: when it is over, by :func:`time.monotonic`.
+        reached: how it is reached, such as "after 60 s".
     """
 
     def __init__(self) -> None:
@@ -73,10 +74,11 @@ class Deadline:
             self._set(None)
 
     def expire(self, limit: float) -> None:
-        """End it now: a limit of so many seconds of another kind, of processor time, was reached."""
+        """End it now: its process has used so many seconds of processor time."""
         self._set(limit)
-        self.end = -math.inf
+        self.end, self.reached = -math.inf, f"when all of its commands had used {limit:g} s of processor time"
 
     def _set(self, limit: float | None) -> None:
         self.limit = limit
         self.end = math.inf if limit is None else time.monotonic() + limit
+        self.reached = f"after {limit or 0:g} s"

@@ -118,7 +118,7 @@ def check_cell(
             return Check(Launched.of(loaded), ())
         if quiet:
             assert isinstance(loaded.module, EmulatedModule)
-            loaded.module.write = len
+            loaded.module.write = None
         violations = sanitized_run(loaded, most_work=most_work)
         violations += lost_data(loaded) if wrong and not violations else []
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
@@ -167,7 +167,7 @@ def stale_reads(loaded: LoadedKernel) -> list[Violation]:
     """Return the reads of shared memory that explain a wrong product of a kernel, which is run once more."""
     found: dict[str, machine_violations.Violation] = {}
     for run in emulated_runs(loaded, lambda translation: StaleReads(translation.layout, found)):
-        run.write = len
+        run.write = None
         execute(run)
     return mmcore_violations(found.values())
 
@@ -179,7 +179,7 @@ def lost_data(loaded: LoadedKernel) -> list[Violation]:
     for run in emulated_runs(loaded, lambda translation: LostStores(translation.layout)):
         (stores,) = run.observers
         assert isinstance(stores, LostStores)
-        run.write, run.observers = len, (stores, reads)
+        run.write, run.observers = None, (stores, reads)
         execute(run)
         found += mmcore_violations(stores.found())
     needed = "AB" if loaded.plan.problem.alpha else ""

@@ -116,7 +116,7 @@ class Steps:
         loaded.upload(host)
         counted = _FirstBlock()
         for launch in emulated_runs(loaded, lambda translation: counted):
-            launch.alone, launch.most_work, launch.write = True, most_work, len
+            launch.alone, launch.most_work, launch.write = True, most_work, None
             try:
                 execute(launch)
             except _Ended:

@@ -123,7 +123,7 @@ class EmulatedModule:
         self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()  # the observer that counted the last :meth:`run`
         self.coverage = Coverage()  # of all launches
-        self.write: Callable[[str], object] = _say_first_lines  # takes what kernels print
+        self.write: Callable[[str], object] | None = _say_first_lines  # takes what kernels print; None drops it
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []

@@ -287,7 +287,7 @@ class _Runs:
         if compiled.ptx not in self._modules:
             module = self._device.load(compiled)
             assert isinstance(module, EmulatedModule)
-            module.write = len  # what the kernel prints is dropped
+            module.write = None  # what the kernel prints is dropped
             self._modules[compiled.ptx] = module
         return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
 

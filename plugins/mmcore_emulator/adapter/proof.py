@@ -192,7 +192,7 @@ def _run(loaded: LoadedKernel, domain: FieldDomain, given: Mapping[str, Residues
         domain.memory.upload(_array(loaded, matrix), _places(problem, matrix), tokens)
     violations: list[Violation] = []
     for launch in emulated_runs(loaded, lambda translation: Observer(), domain):
-        launch.write = len
+        launch.write = None
         launch.observers = ()
         execute(launch)
         violations += mmcore_violations(launch.violations.values())

@@ -46,13 +46,15 @@ class _Deadline:
 
     limit: float | None
     end: float
+    reached: str
 
     @classmethod
     def within(cls, seconds: float | None) -> _Deadline:
         """Return the deadline that is so many seconds from now; None for none."""
         if seconds is not None and not seconds > 0:
             raise LaunchError(f"timeout={seconds!r} is no number of seconds above 0")
-        return cls(seconds, math.inf if seconds is None else time.monotonic() + seconds)
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        return cls(seconds, end, f"after {seconds or 0:g} s")
 
 
 def launch(

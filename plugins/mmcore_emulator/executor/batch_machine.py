@@ -71,9 +71,8 @@ class BatchMachine:
         batch = self.batch
         threads = np.broadcast_to(batch.number_in_grid() * batch.block.size + batch.thread_index(), batch.shape)[lanes]
         order = np.argsort(threads)
-        columns = [np.broadcast_to(argument, batch.shape)[lanes][order].tolist() for argument in arguments]
-        for position, thread in enumerate(threads[order].tolist()):
-            self._launch.printed.add(thread, text, tuple(column[position] for column in columns))
+        columns = [np.broadcast_to(argument, batch.shape)[lanes][order] for argument in arguments]
+        self._launch.printed.add(text, threads[order], columns)
 
     def approximate(self, mask: Mask | None) -> None:
         """Count lanes that execute an instruction whose result has no specified bits."""

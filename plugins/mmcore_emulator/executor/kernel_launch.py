@@ -42,10 +42,11 @@ Key: TypeAlias = tuple[str, str | None, tuple[str | None, int | None], tuple[tup
 
 
 class Deadline(Protocol):
-    """The time limit of a launch; both attributes may change while it runs."""
+    """The time limit of a launch; its attributes may change while it runs."""
 
     limit: float | None  # seconds since the deadline was set; None for no limit
     end: float  # end of the limit, by :func:`time.monotonic`
+    reached: str  # how the limit is reached, such as "after 60 s"
 
 
 @dataclass
@@ -108,7 +109,7 @@ class KernelLaunch:
     branched: set[tuple[int, int]] = field(default_factory=set)  # branches: the block, and the one that followed it
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
     printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
-    write: Callable[[str], object] = to_stderr  # receives the output at the end of the launch
+    write: Callable[[str], object] | None = to_stderr  # receives the output at the end of the launch; None drops it
     began: float = field(default_factory=time.monotonic)  # start, by ``time.monotonic``
     done: int = 0  # threads of the blocks that have ended
 
@@ -128,7 +129,7 @@ class KernelLaunch:
         if exhausted := self.work > self.most_work:
             text, further = f"was still running after the work of {self.most_work:.1g} instructions", ""
         else:
-            text = f"was still running after {self.deadline.limit or 0:g} s"
+            text = f"was still running {self.deadline.reached}"
             further = f"; {self.progress.estimate(batch.lanes, self.device_memory.labelled('C'))}"
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, further)
         raise (WorkLimit if exhausted else TimeLimit)(str([*self.violations.values()][-1]))

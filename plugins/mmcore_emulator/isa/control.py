@@ -64,16 +64,17 @@ def _read(array: Array, places: NDArray[np.uint64], lanes: Flags, strings: Texts
     """Read the strings of lanes in one array's address range; return the lanes whose string does not end in it."""
     offsets = places[lanes].astype(np.int64) - array.base
     starts = np.broadcast_to(array.index(places, 1), places.shape)[lanes]
-    known: dict[int, tuple[bytes, bool]] = {}
-    for start, offset in zip(starts.tolist(), offsets.tolist(), strict=True):
-        if start not in known:
-            left = min(array.readable - offset, LONGEST) if offset >= 0 else 0
-            text, zero, _ = array.content[start : start + max(left, 0)].tobytes().partition(b"\0")
-            known[start] = text, not zero and left < LONGEST
-    read = [known[start] for start in starts.tolist()]
-    strings[lanes] = np.array([*(text for text, _ in read), None], object)[:-1]
+    different, first, which = np.unique(starts, return_index=True, return_inverse=True)
+    read: list[bytes | None] = []
+    ends: list[bool] = []
+    for start, offset in zip(different.tolist(), offsets[first].tolist(), strict=True):
+        left = min(array.readable - offset, LONGEST) if offset >= 0 else 0
+        text, zero, _ = array.content[start : start + max(left, 0)].tobytes().partition(b"\0")
+        read.append(text)
+        ends.append(bool(zero) or left >= LONGEST)
+    strings[lanes] = np.array([*read, None], object)[which]
     endless = np.zeros(places.shape, np.bool_)
-    endless[lanes] = [each for _, each in read]
+    endless[lanes] = ~np.array(ends, np.bool_)[which]
     return endless
 
 

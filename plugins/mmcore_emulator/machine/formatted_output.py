@@ -9,11 +9,12 @@ import ctypes
 import functools
 import re
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmcore_emulator.numerics.types import DType
 
@@ -87,38 +88,70 @@ def _conversion(match: re.Match[bytes]) -> bytes | Conversion:
     return Conversion(text, (*[np.dtype(np.int32)] * stars, last), kind == b"s")
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """Calls of a format: the threads' numbers in the grid, a column for each argument, and the bytes of each call."""
+
+    format: Format
+    threads: NDArray[np.integer]
+    columns: Sequence[NDArray[Any]]
+    nbytes: NDArray[np.int64]
+
+    def after(self, count: int) -> _Calls:
+        """Return all calls but the first ones."""
+        return _Calls(self.format, self.threads[count:], [each[count:] for each in self.columns], self.nbytes[count:])
+
+
 class PrintBuffer:
     """The output of a launch's threads."""
 
     def __init__(self) -> None:
-        self._calls: deque[tuple[int, Format, tuple[Argument, ...], int]] = deque()
+        self._calls: deque[_Calls] = deque()
         self._nbytes = 0
         self.lost = 0  # calls that later calls replaced
 
-    def add(self, thread: int, text: Format, arguments: tuple[Argument, ...]) -> None:
-        """Add a call of the thread of that number in the grid, with strings in place of addresses."""
-        texts = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
-        nbytes = _CALL_BYTES + _ARGUMENT_BYTES * len(arguments) + texts
-        self._calls.append((thread, text, arguments, nbytes))
-        self._nbytes += nbytes
+    def add(self, text: Format, threads: NDArray[np.integer], columns: Sequence[NDArray[Any]]) -> None:
+        """Add a call of each thread, by its number in the grid, with strings in place of addresses."""
+        nbytes = np.full(len(threads), _CALL_BYTES + _ARGUMENT_BYTES * len(columns), np.int64)
+        for column in columns:
+            if column.dtype == object:
+                nbytes += [len(each or b"") for each in column]
+        self._calls.append(_Calls(text, threads, columns, nbytes))
+        self._nbytes += int(nbytes.sum())
         while self._nbytes > BUFFER_BYTES:
-            self._nbytes -= self._calls.popleft()[-1]
-            self.lost += 1
+            self._lose_oldest()
+
+    def _lose_oldest(self) -> None:
+        """Remove as many of the oldest calls as the buffer has no room for, of those that were added together."""
+        oldest = self._calls.popleft()
+        removed = np.cumsum(oldest.nbytes)
+        count = min(int(np.searchsorted(removed, self._nbytes - BUFFER_BYTES)) + 1, len(removed))
+        self._nbytes -= int(removed[count - 1])
+        self.lost += count
+        if count < len(removed):
+            self._calls.appendleft(oldest.after(count))
 
     def text(self) -> str:
         """Return the output, ordered by block and thread, each thread's calls in order."""
-        calls = sorted(self._calls, key=lambda call: call[0])
-        printed = (part for _, parts, arguments, _ in calls for part in _converted(parts, arguments))
+        calls = [
+            (thread, each.format, arguments)
+            for each in self._calls
+            for thread, *arguments in zip(
+                each.threads.tolist(), *(column.tolist() for column in each.columns), strict=True
+            )
+        ]
+        calls.sort(key=lambda call: call[0])
+        printed = (part for _, parts, arguments in calls for part in _converted(parts, arguments))
         return b"".join(printed).decode(errors="replace")
 
-    def flush(self, write: Callable[[str], object]) -> None:
-        """Write the text of all calls, if any, and the number of lost calls."""
-        if self._calls:
+    def flush(self, write: Callable[[str], object] | None) -> None:
+        """Write the text of all calls, if any, and the number of lost calls; ``None`` drops them."""
+        if self._calls and write is not None:
             lost = f"{self.lost} earlier calls of printf are lost: the buffer holds {BUFFER_BYTES} bytes\n"
             write(lost * bool(self.lost) + self.text())
 
 
-def _converted(parts: Format, arguments: tuple[Argument, ...]) -> Iterable[bytes]:
+def _converted(parts: Format, arguments: Sequence[Argument]) -> Iterable[bytes]:
     position = 0
     for part in parts:
         if isinstance(part, bytes):
