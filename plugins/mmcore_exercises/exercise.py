@@ -11,7 +11,8 @@ from pathlib import Path
 
 from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
-from mmcore_grading.criteria import Outcome, commands, outcomes
+from mmcore_grading.answers import commands
+from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.runs import examined
 from mmcore_grading.submissions import file_submission
 from mmcore_grading.task import Task, read_task

@@ -1,88 +1,42 @@
-"""The criteria of a rubric, judged by the answers of mmcore's commands on a submission."""
+"""The criteria of a rubric, judged by the answers on a submission."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes, size_text
-from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.proof import PROVED, Proof
-from mmcore_grading.submissions import Submission, kernel_names
+from mmcore_grading.answers import (
+    COMPILE,
+    NO_ANSWER,
+    NOT_GRADED,
+    RUN,
+    UNUSUAL_READING,
+    Answer,
+    Answers,
+    Document,
+    run_at,
+)
 from mmcore_grading.task import Criterion, Task
-
-NOT_GRADED = "not graded: "
-"""The beginning of the reason why a submission has no grade yet."""
 
 NOT_RUN = "not run at "
 """The beginning of a message about a size for which the source, which fixes its sizes, could not be compiled."""
 
-COULD_NOT_RUN = 2
-"""The exit status of a command that could not run."""
-
-_UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product; its hint is an option
 _MISREAD = "not counted: it is right only in the unusual reading"
-_WRONG_NUMBERS = ("wrong-product", "unrepeatable", "rounded-down-grid", "uncovered-product", _UNUSUAL_READING)
+_WRONG_NUMBERS = (
+    *("wrong-product", "unwritten-output", "unrepeatable"),
+    *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
+)
 """Kinds of violations that are no hazards."""
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
-_COMPILE, _RUN = "compile", "run"  # names of commands
-_COMMANDS = re.compile(r"\n  mmcore .*")  # commands that would run; a teacher changes the task instead
-_FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
-_CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
-
-Commands: TypeAlias = Mapping[str, Sequence[str]]
-"""The words of commands, by name."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer of one command: its exit status, its JSON document and its message."""
-
-    status: int
-    document: Mapping[str, Any] | None
-    message: str = ""
-
-    @property
-    def reason(self) -> str:
-        """Why the command gave no document, in a sentence or a compiler's lines."""
-        sentence = _COMMANDS.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
-        sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
-        limit = "20 times limits.seconds of the task is the limit"
-        return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
-
-    @property
-    def faults(self) -> Sequence[str]:
-        """The faults that a result reports, a line each; none if it is right."""
-        if self.document is not None and self.document.get("verified"):
-            return []
-        if self.document is None or "violations" not in self.document:  # the process ended before there was a result
-            return [self.reason]
-        violations = map(Violation.from_json, self.document["violations"])
-        lines = [str(replace(each, hint="") if each.kind == _UNUSUAL_READING else each) for each in violations]
-        verification = Verification.from_json(self.document)
-        if verification is not None and verification.mismatch is not None:
-            lines.append(f"wrong-product: {verification.mismatch}")
-        return lines
-
-    @property
-    def not_run(self) -> str:
-        """The sizes that the source fixes, where they prevented the run; empty otherwise."""
-        fixes = None if self.document else _FIXES.search(self.message)
-        return f"the source fixes {fixes[1]}" if fixes else ""
-
-
-Answers: TypeAlias = Mapping[str, Answer]
-"""The answers of :func:`commands`, by name; the time limit may have left some out."""
-
-_NONE = Answer(COULD_NOT_RUN, None, "Error: the limits of a submission were reached before this")
 
 
 @dataclass(frozen=True)
@@ -108,44 +62,14 @@ class Outcome:
         return _NEXT_FAULT.split(self.message) if self.message else []
 
 
-Document: TypeAlias = Mapping[str, Any]
-"""The JSON document of a command."""
 _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and the messages of an Outcome
 _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  # the last has the reference's answers
 
 
-def commands(task: Task, submission: Submission) -> Commands:
-    """Return the commands whose answers the rubric needs, by name; the first compiles the file.
-
-    Of several kernels, the one that the task names for the student is graded, else the one that is named as in the
-    task's own files.
-    """
-    file, names = submission.file, kernel_names(submission.text)
-    named = [*names & task.kernels] if len(names) > 1 and "--entry" not in task.options else []
-    if submission.student in task.entry:
-        named = [task.entry[submission.student]]
-    entry = ["--entry", *named] if len(named) == 1 else []
-    options = [*task.options, *entry, "--json"]
-    seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
-    size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
-    several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
-    plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
-    asked: dict[str, Sequence[str]] = {_COMPILE: ["occupancy", file, *on_emulator, *options]}
-    asked |= {_run(each): ["run", file, "--size", _words(each), *plain] for each in several}
-    asked[_RUN] = ["run", file, *on_emulator, *seeded]
-    if task.asks("proved"):
-        asked["prove"] = ["prove", file, *on_emulator, *seeded]
-    if task.asks("counts"):
-        asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
-    if task.asks("coalesced"):
-        asked["why"] = ["why", file, *size, *seeded]
-    return asked
-
-
 def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outcome]:
     """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
-    compiled, found = answers.get(_COMPILE, _NONE), []
-    misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
+    compiled, found = answers.get(COMPILE, NO_ANSWER), []
+    misread = [fault for fault in answers.get(RUN, NO_ANSWER).faults if fault.startswith(UNUSUAL_READING)]
     right = not misread and _right_at(task.shown, answers)[0] > 0
     uncompiled = compiled.reason if compiled.reason.startswith(NOT_GRADED) else "it does not compile"
     for criterion in task.rubric:
@@ -156,21 +80,13 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
             message, misread = misread[0], [_MISREAD]  # its reason once
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
             message = "not counted: it is right at no shown size"
-            if all(answers.get(_run(size), _NONE).not_run for size in task.shown):
+            if all(answers.get(run_at(size), NO_ANSWER).not_run for size in task.shown):
                 message = "not counted: it was run at no shown size"
         elif compiled.status == 0:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
         points = round(part * criterion.points, 2)
         found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
     return found
-
-
-def _run(size: Sizes) -> str:
-    return f"run {_words(size)}"
-
-
-def _words(size: Sizes) -> str:
-    return "x".join(map(str, size))
 
 
 def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
@@ -180,7 +96,7 @@ def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answer
 
 def _hidden(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     part, wrong = _right_at(task.hidden, answers)
-    not_run = [each.not_run for size in task.hidden if (each := answers.get(_run(size), _NONE)).not_run]
+    not_run = [each.not_run for size in task.hidden if (each := answers.get(run_at(size), NO_ANSWER)).not_run]
     reason = "it is not right at a size that is not shown" if len(wrong) > len(not_run) else ""
     reason = reason or "".join(f"{NOT_RUN}a size that is not shown: {each}" for each in not_run[:1])
     return part, reason, "\n".join(wrong)
@@ -190,7 +106,7 @@ def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence
     """Return the part of some sizes at which the product is right, and the first fault at each other one."""
     wrong = []
     for size in sizes:
-        answer, shown = answers.get(_run(size), _NONE), size_text(size._asdict())
+        answer, shown = answers.get(run_at(size), NO_ANSWER), size_text(size._asdict())
         if answer.not_run:
             wrong.append(f"{NOT_RUN}{shown}: {answer.not_run}")
         else:
@@ -204,13 +120,13 @@ def _counts(task: Task, criterion: Criterion, answers: Answers, reference: Answe
 
 
 def _count(answers: Answers, counter: str) -> float | None:
-    document = answers.get("profile", _NONE).document
+    document = answers.get("profile", NO_ANSWER).document
     values = [launch.get(counter) for launch in document["launches"]] if document else []
     return sum(values) if values and None not in values else None
 
 
 def _time(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    own, other = (each.get(_run(task.shown[-1]), _NONE).document or {} for each in (answers, reference))
+    own, other = (each.get(run_at(task.shown[-1]), NO_ANSWER).document or {} for each in (answers, reference))
     return _compared(criterion, "ms", own.get("kernel_ms"), other.get("kernel_ms"))
 
 
@@ -227,7 +143,7 @@ def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[
     """Return a judge that gives all points if a command has an answer, and the answer has no ``faults``."""
 
     def judge(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-        answer = answers.get(command, _NONE)
+        answer = answers.get(command, NO_ANSWER)
         found = [answer.reason] if answer.document is None else faults(answer, answer.document)
         return (0 if found else 1), "\n".join(found[:_MOST_FAULTS]), ""
 
@@ -249,7 +165,7 @@ def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:
 
 def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     """Return whether there is a hazard, at any size that was run."""
-    part, message, hidden = _all_or_nothing(_RUN, _hazards)(task, criterion, answers, reference)
+    part, message, hidden = _all_or_nothing(RUN, _hazards)(task, criterion, answers, reference)
     if not part:
         return part, message, hidden
     at_shown, at_hidden = ([*_hazards_at(sizes, answers)] for sizes in (task.shown, task.hidden))
@@ -261,7 +177,7 @@ def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: A
 def _hazards_at(sizes: Sequence[Sizes], answers: Answers) -> Iterator[str]:
     """Yield the first hazard at each of some sizes, which the runs of products have shown."""
     for size in sizes:
-        answer = answers.get(_run(size), _NONE)
+        answer = answers.get(run_at(size), NO_ANSWER)
         known = answer.document is not None and "violations" in answer.document
         hazards = (fault for fault in answer.faults if known and _is_hazard(fault))
         yield from (f"at {size_text(size._asdict())}: {fault}" for fault in islice(hazards, 1))
@@ -290,7 +206,7 @@ def _uncoalesced(answer: Answer, document: Document) -> Sequence[str]:
 _JUDGES: Mapping[str, _Judge] = {
     "shown-sizes": _shown,
     "hidden-sizes": _hidden,
-    "any-size": _all_or_nothing(_RUN, _at_any_size),
+    "any-size": _all_or_nothing(RUN, _at_any_size),
     "no-hazards": _no_hazards,
     "proved": _all_or_nothing("prove", _gaps_of_proof),
     "coalesced": _all_or_nothing("why", _uncoalesced),

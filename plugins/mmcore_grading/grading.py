@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import say
-from mmcore_grading.criteria import NOT_GRADED, NOT_RUN, Answers, Outcome, outcomes
+from mmcore_grading.answers import NOT_GRADED, Answers
+from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
+from mmcore_grading.explanation import hints
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
 
 _MOST_LINES = 4  # of a first failure
+_ENDED_BEFORE = "not reached: the submission was ended before this"
 _REFERENCE = "_reference"  # no student's name: submissions whose name begins so are skipped
 
 
@@ -29,6 +33,7 @@ class Grade:
         outcomes: the outcome of each criterion of the rubric.
         ended: why the submission's processes were ended, or why it could not be graded; empty otherwise.
         confined: whether its processes could read only Python, the system and the submission.
+        hints: what makes a wrong product right, a sentence each.
     """
 
     student: str
@@ -36,6 +41,7 @@ class Grade:
     outcomes: tuple[Outcome, ...]
     ended: str = ""
     confined: bool = True
+    hints: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -131,5 +137,6 @@ def _reference(task: Task, runs: Runs) -> Answers:
 def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:
     found = outcomes(task, run.answers, reference)
     if run.ended:
-        found = [replace(each, message=run.ended) if each.message and not each.points else each for each in found]
-    return Grade(submission.student, submission.file, tuple(found), run.ended, run.confined)
+        reasons = chain([run.ended], repeat(_ENDED_BEFORE))
+        found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
+    return Grade(submission.student, submission.file, tuple(found), run.ended, run.confined, tuple(hints(run.answers)))

@@ -52,6 +52,7 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
     messages = [f"{each.criterion}: {fault}" for each in grade.outcomes for fault in each.faults]
     if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
         messages = [fault for each in grade.outcomes for fault in each.faults]
+    messages += grade.hints
     if messages:
         body.append("<h2>What is missing</h2>")
         view = View("", None, "", messages=messages, file=submission.file, text=submission.text)
@@ -121,7 +122,7 @@ def _reason(outcome: Outcome) -> str:
 def _row(grade: Grade, task: Task) -> str:
     cells = [f'<td class="word">{_link(grade.student)}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
     cells += [f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes]
-    failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure))))
+    failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure, *grade.hints))))
     return f'<tr>{"".join(cells)}<td class="word">{failures}</td></tr>'
 
 

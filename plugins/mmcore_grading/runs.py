@@ -18,7 +18,8 @@ from mmcore.files import read_bytes
 from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
-from mmcore_grading.criteria import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
+from mmcore_grading.answers import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
+from mmcore_grading.explanation import EXPLAIN, explanation
 from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Task
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
@@ -77,16 +78,26 @@ class Runs:
         """Run the commands of a submission that lack an answer, and store the answers if they are complete."""
         before, asked = self._read(submission)
         missing = self._missing(submission, before, asked)
-        done = Run({}, submission.refused) if submission.refused else examined(self._task, submission, missing)
+        done = Run({}, submission.refused) if submission.refused else self._explained(submission, missing)
         wanted = self._wanted(submission)
         if before is not None:
-            kept = {name: each for name, each in before.answers.items() if name in wanted.keys() - missing}
+            kept = {name: each for name, each in before.answers.items() if name in {*wanted, EXPLAIN} - {*missing}}
             confined = before.confined and done.confined
             done = replace(done, answers={**kept, **done.answers}, confined=confined)
         if done.is_complete:
             values = {**asdict(done), "commands": wanted, "digest": self._digest(submission)}
             replace_file(self._path(submission), json.dumps(values).encode())
         return done
+
+    def _explained(self, submission: Submission, asked: Commands) -> Run:
+        """Return the answers of commands, and hints if a product is wrong and no limit was reached."""
+        done = examined(self._task, submission, asked)
+        further = {} if done.ended else explanation(self._task, submission, done.answers)
+        if not further:
+            return done
+        explained = examined(self._task, submission, further)
+        ended = done.ended if explained.is_complete else explained.ended
+        return replace(done, answers={**done.answers, **explained.answers}, ended=ended)
 
     def _read(self, submission: Submission) -> tuple[Run | None, Commands]:
         """Return the stored run of a submission's files, with its commands; None if there is none."""

@@ -58,4 +58,5 @@ def gradescope_results(grade: Grade) -> dict[str, Any]:
         if each.hidden:
             hidden = {"name": f"{each.criterion}, in full", "output": each.hidden, "visibility": "hidden"}
             tests.append({**hidden, "score": 0, "max_score": 0})
-    return {"score": grade.points, "output": grade.ended, "stdout_visibility": "hidden", "tests": tests}
+    output = "\n".join(filter(None, (grade.ended, *grade.hints)))
+    return {"score": grade.points, "output": output, "stdout_visibility": "hidden", "tests": tests}

@@ -40,6 +40,7 @@ _UNTIMED_SIZE = 128
 @timeout_option("everything together")
 @click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
 @click.option("--hazards/--no-hazards", default=True, help="Look for hazards, and at further sizes.", show_default=True)
+@click.option("--hints/--no-hints", "hinted", default=None, help="Try changes of a wrong kernel; not with --json.")
 @quiet_option
 @json_option
 def run(
@@ -49,6 +50,7 @@ def run(
     baseline: str,
     against: str,
     hazards: bool,
+    hinted: bool | None,
     quiet: bool,
     as_json: bool,
     **asked: Any,
@@ -59,6 +61,7 @@ def run(
     asks for fails the test. With a size, it is a warning.
     """
     loaded_registry()
+    wants_hints = not as_json if hinted is None else hinted
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
 
     def about(reference: KernelReference) -> Answer:
@@ -69,14 +72,14 @@ def run(
         result = measure_cell(cell)
         if hazards:
             result = judged(result, declaration, "size" if sized(asked) else "all")
-        hints = [] if as_json else _sentences("mmcore_hints", result)
+        hints = _sentences("mmcore_hints", result) if wants_hints else []
         wanted = hazards and result.verified and not (quiet or as_json)
         remarks = [*(_sentences("mmcore_remarks", result) if wanted else ()), *hints]
         shown = details(result, remarks, declaration)
         return Answer(
             0 if result.verified else 2 if result.timed_out else 1,
             verdict(result, declaration),
-            result.to_json(),
+            {**result.to_json(), **({"hints": hints} if wants_hints else {})},
             heading(result, declaration, auto=device == "auto"),
             shown,
             [*details(result, hints)[:-1], shown[-1]],

@@ -16,8 +16,9 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
 from mmcore_grading import runs
+from mmcore_grading.answers import COULD_NOT_RUN, Answer, Commands, commands
 from mmcore_grading.command import _words
-from mmcore_grading.criteria import COULD_NOT_RUN, Answer, Commands, Outcome, commands, outcomes
+from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
@@ -141,7 +142,14 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     hidden = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
     assert hidden["score"] == 1
     assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
-    assert "33" not in (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
+    body = (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
+    assert "33" not in body
+    (wrong,) = (grade for grade in document["grades"] if grade["hints"])
+    assert wrong["student"] == "wrong_transposed"
+    results = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
+    for text in (body, (report / "index.html").read_text(), results["output"]):
+        assert "with B[k * n + column] instead of B[column * n + k] in line 5:" in text
+        assert "mmcore run" not in text
 
 
 def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
@@ -284,7 +292,8 @@ def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
     assert grade["ended"].startswith(f"{place}when all of its commands had used 6 s of processor time; ")
     endless = "; the loop in line 5 never ends, since k does not change in it"
     assert grade["ended"].endswith(f"{endless}; limits.seconds of the task sets the limit")
-    assert grade["outcomes"][1]["message"] == grade["ended"]
+    first, *others = (each["message"] for each in grade["outcomes"][1:])
+    assert (first, {*others}) == (grade["ended"], {"not reached: the submission was ended before this"})
     assert grade["points"] == 1
     assert "limits." not in (tmp_path / "report" / "students" / "endless.html").read_text()
     assert "; limits.seconds of the task sets the limit" in (tmp_path / "report" / "index.html").read_text()
@@ -361,14 +370,15 @@ def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
     assert below.index("three</") < below.index(advice)
 
 
-def test_a_grid_that_leaves_a_part_of_c_out_costs_any_size_alone() -> None:
+@pytest.mark.parametrize("kind", ["uncovered-product", "unwritten-output"])
+def test_a_part_of_c_that_is_left_out_is_no_hazard(kind: str) -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2), Criterion("no-hazards", 1)))
-    fault = Violation("uncovered-product", "the grid is 2×2", array="C", source="a.cu", line=3)
+    fault = Violation(kind, "the grid is 2×2", array="C", source="a.cu", line=3)
     document: dict[str, Any] = {"verified": False, "violations": [fault.to_json()], "verification": None}
     document |= {"sizes": [], "not_tried": "", "hazards": "none"}
     right = Answer(0, {"verified": True})
     found = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
-    assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, "uncovered-product"), (1, "")]
+    assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, kind), (1, "")]
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def reads_by_columns(kernel: Kernel, values: Mapping[str, Any]) -> str:
     pointer = next((name for name, role in parameter_roles(kernel).items() if role == matrix), "")
     lines = enumerate(text.splitlines(), 1)
     line = next((number for number, each in lines if pointer and re.search(rf"\b{pointer}\s*\[", each)), 0)
-    return f"; line {line} reads {pointer} as stored by columns" if line and matrix else ""
+    return f"; line {line} indexes {pointer} as stored by columns" if line and matrix else ""
 
 
 def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:

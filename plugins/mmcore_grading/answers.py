@@ -1,0 +1,122 @@
+"""The commands whose answers grade a submission, and their answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from mmcore.devices.violations import Violation
+from mmcore.kernel.sizes import Sizes
+from mmcore.verify.outcome import Verification
+from mmcore_grading.submissions import Submission, kernel_names
+from mmcore_grading.task import Task
+
+NOT_GRADED = "not graded: "
+"""The beginning of the reason why a submission has no grade yet."""
+
+COULD_NOT_RUN = 2
+"""The exit status of a command that could not run."""
+
+COMPILE = "compile"
+"""The name of the command that compiles a file."""
+
+RUN = "run"
+"""The name of the command that runs its kernel at the sizes that its code asks for."""
+
+COMMAND_LINES = re.compile(r"\n  mmcore .*")
+"""The commands below a message, for one's own terminal."""
+
+UNUSUAL_READING = "unusual-reading"
+"""A kind of violation: right if read as another product; its hint is an option."""
+
+_FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
+_CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
+
+Document: TypeAlias = Mapping[str, Any]
+"""The JSON document of a command."""
+
+Commands: TypeAlias = Mapping[str, Sequence[str]]
+"""The words of commands, by name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of one command: its exit status, its JSON document and its message."""
+
+    status: int
+    document: Mapping[str, Any] | None
+    message: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the command gave no document, in a sentence or a compiler's lines."""
+        sentence = COMMAND_LINES.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
+        sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
+        limit = "20 times limits.seconds of the task is the limit"
+        return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """The faults that a result reports, a line each; none if it is right."""
+        if self.document is not None and self.document.get("verified"):
+            return []
+        if self.document is None or "violations" not in self.document:  # the process ended before there was a result
+            return [self.reason]
+        violations = map(Violation.from_json, self.document["violations"])
+        lines = [str(replace(each, hint="") if each.kind == UNUSUAL_READING else each) for each in violations]
+        verification = Verification.from_json(self.document)
+        if verification is not None and verification.mismatch is not None:
+            lines.append(f"wrong-product: {verification.mismatch}")
+        return lines
+
+    @property
+    def not_run(self) -> str:
+        """The sizes that the source fixes, where they prevented the run; empty otherwise."""
+        fixes = None if self.document else _FIXES.search(self.message)
+        return f"the source fixes {fixes[1]}" if fixes else ""
+
+
+Answers: TypeAlias = Mapping[str, Answer]
+"""The answers of :func:`commands`, by name; the time limit may have left some out."""
+
+NO_ANSWER = Answer(COULD_NOT_RUN, None, "Error: the limits of a submission were reached before this")
+"""The answer of a command that did not run."""
+
+
+def commands(task: Task, submission: Submission) -> Commands:
+    """Return the commands whose answers the rubric needs, by name; the first compiles the file.
+
+    Of several kernels, the one that the task names for the student is graded, else the one that is named as in the
+    task's own files.
+    """
+    file, names = submission.file, kernel_names(submission.text)
+    named = [*names & task.kernels] if len(names) > 1 and "--entry" not in task.options else []
+    if submission.student in task.entry:
+        named = [task.entry[submission.student]]
+    entry = ["--entry", *named] if len(named) == 1 else []
+    options = [*task.options, *entry, "--json"]
+    seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
+    size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
+    several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
+    plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
+    asked: dict[str, Sequence[str]] = {COMPILE: ["occupancy", file, *on_emulator, *options]}
+    asked |= {run_at(each): ["run", file, "--size", _words(each), *plain] for each in several}
+    asked[RUN] = ["run", file, *on_emulator, *seeded]
+    if task.asks("proved"):
+        asked["prove"] = ["prove", file, *on_emulator, *seeded]
+    if task.asks("counts"):
+        asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
+    if task.asks("coalesced"):
+        asked["why"] = ["why", file, *size, *seeded]
+    return asked
+
+
+def run_at(size: Sizes) -> str:
+    """Return the name of the command that runs a kernel at a size."""
+    return f"run {_words(size)}"
+
+
+def _words(size: Sizes) -> str:
+    return "x".join(map(str, size))

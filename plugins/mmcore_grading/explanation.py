@@ -1,0 +1,33 @@
+"""The explanation of a wrong submission: the hints of ``mmcore run``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mmcore_grading.answers import COMMAND_LINES, RUN, Answers, Commands, commands
+from mmcore_grading.submissions import Submission
+from mmcore_grading.task import Task
+
+EXPLAIN = "explain"
+"""The name of the command that looks for hints."""
+
+_WRONG = 1  # the exit status of a kernel that is not right
+_HINT = re.compile("hint: (?!this )")  # "this" would be the command below
+
+
+def explanation(task: Task, submission: Submission, answers: Answers) -> Commands:
+    """Return the command that explains a wrong product; none for a right one.
+
+    It runs after the others, under limits of its own: what it does not find costs no points.
+    """
+    asked = commands(task, submission)
+    wrong = any(asked[name][0] == "run" and answer.status == _WRONG for name, answer in answers.items())
+    return {EXPLAIN: [*asked[RUN], "--hints"]} if wrong else {}
+
+
+def hints(answers: Answers) -> Sequence[str]:
+    """Return what makes a wrong product right, a sentence each, without the commands that show it."""
+    answer = answers.get(EXPLAIN)
+    found = answer.document.get("hints", ()) if answer is not None and answer.document is not None else ()
+    return [COMMAND_LINES.sub("", each) for each in found if _HINT.match(each)]
