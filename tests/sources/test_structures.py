@@ -8,7 +8,7 @@ import pytest
 
 from mmcore import InvalidKernel, Scalar, Struct
 from tests.command_line import mmcore as command
-from tests.sources.test_source_file import inferred, kernel
+from tests.sources.test_source_file import HOST, NAIVE, inferred, kernel, launch_text
 from tests.tables import cases
 
 PARAMETERS = "const float *a, const float *b, float *c"
@@ -73,3 +73,9 @@ def test_hints_name_the_members_that_are_sizes(folder: Path) -> None:
     (folder / "my.cu").write_text(text.replace("p < d.k", "p < d.n"))
     result = command("run", "my.cu", "--block", "8x8", "--device", "emulator")
     assert "with d.k instead of d.n in line 2:" in result.output
+
+
+@cases(__file__, "sizeof_rounds_a_structure_up_to_its_alignment", "structure, nbytes")
+def test_sizeof_rounds_a_structure_up_to_its_alignment(structure: str, nbytes: str) -> None:
+    host = HOST.format(kernel=NAIVE, code="mul<<<4 * w, 64, sizeof(Stage)>>>(x, y, z, w);")
+    assert launch_text(kernel(f"{structure}\n{host}")).shared_bytes == nbytes

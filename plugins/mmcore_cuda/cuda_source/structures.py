@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mmcore_cuda.cuda_source.parameters import Parameter, is_const, parameter_of
@@ -26,13 +26,7 @@ def members_of(node: Node) -> tuple[Parameter, ...]:
     body, members = node.child_by_field_name("body"), list[Parameter]()
     if any(each.type in ("base_class_clause", "virtual") for each in walk(node)):
         return ()
-    for field in body.named_children if body is not None else ():
-        declares = field.child_by_field_name("declarator")
-        while declares is not None and declares.type in ("reference_declarator", "pointer_declarator"):
-            declares = declares.child_by_field_name("declarator") or next(iter(declares.named_children), None)
-        function = declares is not None and declares.type == "function_declarator"
-        if field.type in _NO_DATA or function or any(text_of(each) == "static" for each in field.children):
-            continue
+    for field in data_fields(body) if body is not None else ():
         written, declarators = field.child_by_field_name("type"), field.children_by_field_name("declarator")
         known = all(each.type in ("field_identifier", "pointer_declarator") for each in declarators)
         if field.type != "field_declaration" or written is None or not known:
@@ -47,6 +41,18 @@ def members_of(node: Node) -> tuple[Parameter, ...]:
             for each in declarators
         ]
     return tuple(members)
+
+
+def data_fields(body: Node) -> Iterator[Node]:
+    """Yield the declarations in a structure's body except those that take no memory, such as functions."""
+    for field in body.named_children:
+        declares = field.child_by_field_name("declarator")
+        while declares is not None and declares.type in ("reference_declarator", "pointer_declarator"):
+            declares = declares.child_by_field_name("declarator") or next(iter(declares.named_children), None)
+        function = declares is not None and declares.type == "function_declarator"
+        static = any(text_of(each) == "static" for each in field.children)
+        if field.type not in _NO_DATA and not function and not static:
+            yield field
 
 
 def members_of_instance(
@@ -112,4 +118,5 @@ def names_of_structure(node: Node) -> list[str]:
     """Return the name of a structure, and the name that a ``typedef`` gives it."""
     above = node.parent
     named = above.child_by_field_name("declarator") if above is not None and above.type == "type_definition" else None
+    named = named.named_children[0] if named is not None and named.type == "attributed_declarator" else named
     return [text_of(each) for each in (node.child_by_field_name("name"), named) if each is not None]

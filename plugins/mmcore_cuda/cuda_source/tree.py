@@ -36,11 +36,29 @@ _ATTRIBUTE = re.compile(
     rb"\b__(?:attribute|cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
 )
 
+_ALIGN = re.compile(rb"\b__align__\b")
+_ALIGNED = re.compile(
+    rb"(?P<brace>\}\s*)?(?P<opens>\b__attribute__[ \t]*\([ \t]*\([ \t]*(?:__)?aligned(?:__)?)"
+    rb"(?P<bytes>[ \t]*\((?:[^()]|\([^()]*+\))*+\))(?P<closes>[ \t]*\)[ \t]*\))(?=\s*(?P<ends>[;,=])?)"
+)
+
 
 def parse(content: bytes) -> Node:
-    """Return the root of a source's syntax tree; text that is not C++ becomes nodes of type ERROR."""
-    known = _ATTRIBUTE.sub(lambda attribute: blank(attribute[0]), readable(content))
+    """Return the root of a source's syntax tree; text that is not C++ becomes nodes of type ERROR.
+
+    All spellings of an alignment become ``alignas(16)``, or ``[[aligned(16)]]`` after a declared name.
+    """
+    standard = _ALIGNED.sub(_standard_alignment, _ALIGN.sub(b"alignas  ", readable(content)))
+    known = _ATTRIBUTE.sub(lambda attribute: blank(attribute[0]), standard)
     return Parser(Language(tree_sitter_cuda.language())).parse(known).root_node
+
+
+def _standard_alignment(attribute: re.Match[bytes]) -> bytes:
+    """Return an attribute ``aligned`` in a spelling that the grammar knows there, in as many bytes."""
+    after_name = attribute["ends"] and not attribute["brace"]
+    word, closes = (b"[[aligned", b"]]") if after_name else (b"alignas", b"")
+    opens = word.rjust(len(attribute["opens"]))
+    return (attribute["brace"] or b"") + opens + attribute["bytes"] + closes.ljust(len(attribute["closes"]))
 
 
 def text_of(node: Node) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mmcore.kernel.signature import Parameter
+from mmcore_cuda.cuda_source.structures import data_fields, names_of_structure
 from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import passed, template_names
@@ -30,21 +32,12 @@ class Size(NamedTuple):
     alignment: int
 
 
-@dataclass(frozen=True)
-class _Member:
-    """A member: its type, the extents of its arrays, and what ``alignas`` asks for, if anything."""
+class _Member(NamedTuple):
+    """A member: its type, the extents of its arrays, and the alignments that are asked for."""
 
-    type: str
+    type: Node
     extents: tuple[Node, ...]
-    alignment: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class _Structure:
-    """A structure; ``template`` contains its template's arguments as C, by parameter."""
-
-    members: tuple[_Member, ...]
-    template: dict[str, str]
+    alignments: tuple[Node, ...]
 
 
 def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = None) -> Size | None:
@@ -55,15 +48,30 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
     argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
     if argument is not None:  # of a template
         return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
-    structure = _structure_named(file, type_)
+    qualified, _, listed = type_.removeprefix("struct ").partition("<")
+    structure = _structure_named(file, qualified.rpartition("::")[2].strip())
     if structure is None or depth > _DEEPEST:
         return None
-    meant = {name: reader.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
-    inside, largest = replace(reader, names=meant, scope=None, line=0, call=None), 1
+    given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
+    template = zip(template_names(structure), given, strict=False)
+    meant = {name: reader.number(parse_expression(text), depth + 1) for name, text in template}
+    return _structure_size(replace(reader, names=meant, scope=None, line=0, call=None), structure, depth, file)
+
+
+def _structure_size(inside: Reader, structure: Node, depth: int, file: Node | None) -> Size | None:
+    """Return the size of a structure, whose members ``inside`` reads; None if it is unknown."""
+    members = _members(structure)
+    asked = [constant(inside.number(each, depth + 1)) for each in _alignments(_around_body(structure))]
+    if members is None or None in asked:
+        return None
+    largest = max(each or 1 for each in (*asked, 1))
     total: ast.expr | None = None
-    for member in structure.members:
-        element = type_size(inside, member.type, depth + 1, file)
-        asked = [constant(inside.number(each, depth + 1)) for each in member.alignment]
+    for member in members:
+        if member.type.child_by_field_name("body") is not None:
+            element = _structure_size(inside, member.type, depth + 1, file)
+        else:
+            element = type_size(inside, text_of(member.type), depth + 1, file)
+        asked = [constant(inside.number(each, depth + 1)) for each in member.alignments]
         if element is None or None in asked:
             return None
         bytes_, alignment = element.nbytes, max(element.alignment, *(each or 1 for each in asked), 1)
@@ -80,36 +88,42 @@ def _bytes_of(type_: str) -> int:
     return _BYTES.get(type_, np.dtype(scalar).itemsize if scalar else 0)
 
 
-def _structure_named(file: Node | None, type_: str) -> _Structure | None:
-    """Return the structure that a type of a file is; None for one that contains other members."""
-    qualified, _, listed = type_.removeprefix("struct ").partition("<")
-    word = qualified.rpartition("::")[2].strip()
-    for node in walk(file) if file is not None else ():
-        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if node.type in _STRUCTURES and named is not None and body is not None and text_of(named) == word:
-            members = _members(body)
-            given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
-            return (
-                None if members is None else _Structure(members, dict(zip(template_names(node), given, strict=False)))
-            )
-    return None
+def _structure_named(file: Node | None, name: str) -> Node | None:
+    """Return the definition of a structure in a file; None without one."""
+    structures = (each for each in walk(file) if each.type in _STRUCTURES) if file is not None else ()
+    return next(
+        (each for each in structures if each.child_by_field_name("body") and name in names_of_structure(each)), None
+    )
 
 
-def _members(body: Node) -> tuple[_Member, ...] | None:
-    members = []
-    for field in body.named_children:
-        if field.type in ("comment", "access_specifier", "function_definition"):
-            continue
+def _around_body(structure: Node) -> Iterator[Node]:
+    """Yield the parts of a structure's declaration that may align it: ``alignas`` before its name or after its body."""
+    yield from (each for each in structure.children if each.type != "field_declaration_list")
+    above = structure.parent
+    if above is not None and above.type in ("declaration", "type_definition"):
+        yield from (each for each in above.children if each.type == "type_qualifier")
+
+
+def _alignments(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Return the bytes in each ``alignas(16)`` and ``[[aligned(16)]]`` of some nodes."""
+    below = [each for node in nodes for each in walk(node)]
+    standard = [each.named_children[0] for each in below if each.type == "alignas_qualifier"]
+    attributes = [each.named_children[1] for each in below if each.type == "attribute" and len(each.named_children) > 1]
+    return (*standard, *(each.named_children[0] for each in attributes))
+
+
+def _members(structure: Node) -> tuple[_Member, ...] | None:
+    """Return the members of a structure; None if it contains others than numbers, arrays and structures."""
+    body, members = structure.child_by_field_name("body"), list[_Member]()
+    for field in data_fields(body) if body is not None else ():
         written = field.child_by_field_name("type")
         if field.type != "field_declaration" or written is None:
             return None
-        qualifiers = (
-            each for child in field.children if child.type == "type_qualifier" for each in child.named_children
-        )
-        aligned = tuple(each.named_children[0] for each in qualifiers if each.type == "alignas_qualifier")
+        qualifiers = [each for each in field.children if each.type == "type_qualifier"]
         for declarator in field.children_by_field_name("declarator"):
+            attributed = declarator.type == "attributed_declarator"
             extents = list[Node]()
-            inner: Node | None = declarator
+            inner: Node | None = declarator.named_children[0] if attributed else declarator
             while inner is not None and inner.type == "array_declarator":
                 size = inner.child_by_field_name("size")
                 if size is None:
@@ -118,5 +132,6 @@ def _members(body: Node) -> tuple[_Member, ...] | None:
                 inner = inner.child_by_field_name("declarator")
             if inner is None or inner.type != "field_identifier":
                 return None
-            members.append(_Member(text_of(written), tuple(extents), aligned))
+            alignments = _alignments([*qualifiers, *([declarator] if attributed else [])])
+            members.append(_Member(written, tuple(extents), alignments))
     return tuple(members)
