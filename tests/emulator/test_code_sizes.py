@@ -34,7 +34,8 @@ def by_template(problem: Problem, config: Config, device: DeviceProperties) -> L
 
 
 def whole_tiles(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    return Launch(grid=(problem.n // 16, problem.m // 16), block=config.block)
+    columns, rows, _ = config.block
+    return Launch(grid=(problem.n // columns, problem.m // rows), block=config.block)
 
 
 VECTORS = """int q = 0;
@@ -44,6 +45,29 @@ VECTORS = """int q = 0;
         sum += a.x * b[0] + a.y * b[n] + a.z * b[2 * n] + a.w * b[3 * n];
     }
     for (int p = q; """
+BUFFERS = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[2][32][32], b[2][32][32];
+    const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 32 + y, column = blockIdx.x * 32 + x;
+    float sum = 0;
+    for (int step = 0; step < k / 32; step++) {
+        const int now = step % 2;
+        if (step == 0) {
+            a[0][y][x] = A[row * k + x];
+            b[0][y][x] = B[y * n + column];
+        }
+        if (step + 1 < k / 32) {
+            a[1 - now][y][x] = A[row * k + (step + 1) * 32 + x];
+            b[1 - now][y][x] = B[((step + 1) * 32 + y) * n + column];
+        }
+        __syncthreads();
+        for (int p = 0; p < 32; p++)
+            sum += a[now][y][p] * b[now][p][x];
+        FAULT;
+    }
+    C[row * n + column] = sum;
+}
+"""
 CONDITION = RIGHT.replace("sum = 0.0f", "sum = (FAULT) ? 1 : 0")  # on line 7
 SOURCES = {
     "condition": CONDITION,
@@ -54,11 +78,13 @@ SOURCES = {
     "template": CONDITION.replace('extern "C"', "template <bool small>"),
     "vectors": RIGHT.replace("for (int p = 0; ", VECTORS),
     "ring": kernel_source("ring_of_mbarriers", PARITY="FAULT"),
+    "buffers": BUFFERS,
 }
 DECLARED: dict[str, dict[str, Any]] = {
     "gaps": {"entry": "f"},
     "template": {"launch": by_template, "arguments": ("A", "B", "C", "m", "n", "k")},
     "ring": {"launch": whole_tiles, "configs": [{"block": (16, 16)}], "constraints": [Multiple(("m", "n", "k"), 16)]},
+    "buffers": {"launch": whole_tiles, "configs": [{"block": (32, 32)}]},
 }
 RIGHT_WORDS = {
     "condition": "k < 0",
@@ -81,7 +107,7 @@ def examination(kernel: Kernel, work: float = WORK, size: int = 64, **options: A
     return examine(requested, open_device("emulator"), work, nameless)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", RIGHT_WORDS)
 def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str) -> None:
     found = examination(twin(tmp_path, source))
     assert (found.faults, found.left_out) == ((), "")
@@ -130,6 +156,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
             "1×4098×6",
             "line 7 compares n, the block's index with 4095 and line 7 compares m, n with 5000",
         ),
+        ("condition", "m % 8 == 0 && n % 8 == 0 && k % 8 == 3", "8×16×35", "whole tiles, and a remainder of k"),
         ("gaps", "ldb % 16 == 0 && ldb == n + 12", "16×36×52, lda = 64, ldb = 48, ldc = 48", "line 3 compares ldb, n"),
         ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
         ("template", "small", "1×1×1", "another function is launched"),
@@ -148,12 +175,20 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert Examination.from_json(found.to_json()) == found
 
 
+@pytest.mark.parametrize("barrier", [True, False])
+def test_a_race_of_deep_products_is_found_though_remainders_are_wrong(tmp_path: Path, barrier: bool) -> None:
+    found = examination(twin(tmp_path, "buffers", "__syncthreads()" if barrier else "now"))
+    remainders, *deep = (each for each in found.tried if not each.is_right)
+    assert remainders.why == "tiles with remainders"
+    assert [each.violations[0].kind for each in deep] == ([] if barrier else ["shared-race"])
+
+
 @pytest.mark.parametrize("constraints", [(), (Multiple(("m", "n"), 16),)])
 def test_a_size_has_the_remainders_that_its_reason_names(tmp_path: Path, constraints: tuple[Any, ...]) -> None:
     sizes = examination(twin(tmp_path, "condition", constraints=constraints)).sizes
-    reasons = {row["why"]: bool(row["m"] % 16 or row["n"] % 16) for row in sizes if "tiles" in row["why"]}
+    reasons = {row["why"]: bool(row["m"] % 8 or row["n"] % 8) for row in sizes if "tiles" in row["why"]}
     remainders = {"tiles with remainders": True} if not constraints else {"other whole tiles": False}
-    assert reasons == {"whole tiles": False, **remainders}
+    assert reasons == {"whole tiles": False, "whole tiles, and a remainder of k": False, **remainders}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +277,7 @@ def test_a_tile_follows_from_the_grids(
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
     made = twin(tmp_path, "condition", "k == 1000")
     found = examination(made, WORK / 16)
-    assert (found.wrong, found.left_out) == (None, "9×18×1 and 1 more, for their work")
+    assert (found.wrong, found.left_out) == (None, "8×1×131 and 1 more, for their work")
 
 
 def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def examine(
                 outside = found
             if in_program and not found.is_right:
                 break
+        tried += runs.with_refills(tried)
         if tried and ((tried[-1].violations and not tried[-1].mismatch) or runs.left_out):
             tried += runs.with_remainders(tried)
         if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:
@@ -244,7 +245,8 @@ class _Runs:
             yield size
             first.append(size.problem)
             if len(first) == 2:
-                yield from self._deep(min(first, key=lambda problem: problem.m * problem.n))
+                used = [problem for problem in first if self._kernel.in_program(problem, self._config)]
+                yield from self._deep(min(used or first, key=lambda problem: problem.m * problem.n))
 
     def _of_program(self, usual: Problem) -> Iterator[Size]:
         """Yield a size that the kernel's own program uses, if the first usual size is none."""
@@ -311,6 +313,17 @@ class _Runs:
                 stale = lost_data(loaded)
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
+
+    def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
+        """Run a product that refills each stage in shared memory, if only one with remainders is wrong before it."""
+        known = [each.cell.problem(self._kernel) for each in tried]
+        if all(each.is_right for each in tried) or not all(each.is_right for each in tried[:-1]):
+            return
+        whole = [problem for problem in known[:-1] if self._sizes.is_whole(problem)]
+        if not whole or self._sizes.is_whole(known[-1]):
+            return
+        with contextlib.suppress(MmcoreError):
+            yield from (self.tried(size) for size in self._deep(whole[0]) if size.is_due and size.problem not in known)
 
     def with_remainders(self, tried: Sequence[Tried]) -> Iterator[Tried]:
         """Run the first size with remainders, if the kernel's program may use it and it was not tried.

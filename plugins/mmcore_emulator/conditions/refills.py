@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Event, Issued
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.asynchronous.events import Event, Issued
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.observer import Access, Observer
 from mmcore_emulator.numerics.types import Integers
@@ -16,13 +17,17 @@ class Refills(Observer):
     ignores = frozenset(("global", "const", "local", "param"))
 
     def __init__(self) -> None:
-        self._writes = np.zeros(BLOCK_WORDS, np.int64)
+        self._stored: list[Integers] = []  # the words of each store
+        self._copied: list[Integers] = []  # the words of each asynchronous copy, in another numbering
         self._batch: Batch | None = None
 
     @property
     def most(self) -> int:
         """The largest number of writes to a word."""
-        return int(self._writes.max())
+        counts = [
+            np.unique(np.concatenate(words), return_counts=True)[1] for words in (self._stored, self._copied) if words
+        ]
+        return max((int(each.max(initial=0)) for each in counts), default=0)
 
     def begin(self, batch: Batch) -> Observer | None:
         if any(batch.first):
@@ -31,17 +36,14 @@ class Refills(Observer):
         return self
 
     def access(self, access: Access) -> None:
-        if access.space == "shared" and access.kind in ("store", "copy"):
+        if access.space == "shared" and effect(access.at).kind == "store":
             assert self._batch is not None
             lanes = np.broadcast_to(access.address, self._batch.shape)[0, :, 0, :, 0, :]
             if access.mask is not None:
                 lanes = lanes[self._batch.spread(access.mask)[0, :, 0, :, 0, :]]
-            self._count(lanes.astype(np.int64) // 4)
+            self._stored.append(np.unique(lanes.astype(np.int64) // 4))
 
     def event(self, event: Event) -> None:
         if isinstance(event, Issued) and event.transfer.writes:
-            self._count(event.transfer.words)
-
-    def _count(self, words: Integers) -> None:
-        words = np.unique(words)
-        self._writes[words[(words >= 0) & (words < BLOCK_WORDS)]] += 1
+            words = np.unique(event.transfer.words)
+            self._copied.append(words[words >= 0])
