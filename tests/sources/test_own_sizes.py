@@ -45,3 +45,17 @@ def test_a_wrong_kernel_that_is_right_at_its_programs_size_has_that_as_a_hint(te
         right = command(*pasted.split()[1:])
         assert right.exit_code == 0
         assert right.stdout.splitlines()[-1].startswith("TEST PASS at 96×96×96; wrong at "), "no condition of sizes"
+
+
+@pytest.mark.parametrize(
+    ("depth", "hint"), [("K", "at 512×512×512, m = n = k, as in the program's launch"), ("96", "")]
+)
+def test_a_small_product_alone_says_nothing_of_its_programs_size(depth: str, hint: str) -> None:
+    strides = {"int N)": "int M, int K, int N)", "row * N + p": "row * M + p", "p < N": f"p < K && p < {depth}"}
+    text = PROGRAM.replace("i / 96, col = i % 96", "i / N, col = i % N").replace("size = 96", "size = 1024")
+    for old, new in strides.items():
+        text = text.replace(old, new)
+    Path("my.cu").write_text(text.replace("c, size)", "c, size, size, size)").replace("size / 96, 96", "size / 64, 64"))
+    output = command("run", "my.cu", "-m", "64", "-n", "64", "-k", "32", "--device", "emulator").stdout
+    assert "TEST FAIL" in output
+    assert "in the program's launch" not in output if not hint else f"hint: {hint}, the product is right" in output

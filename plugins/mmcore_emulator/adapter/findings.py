@@ -208,7 +208,7 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
     command = launch_command("check", replace(cell, seed=None))
     if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
         violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)
-        if result.verified and extent == "size" and _are_of_sizes(violations):
+        if result.verified and extent == "size" and are_of_sizes(violations):
             found = _hazards_of_size(result, nameless)
             if found is not None:
                 tried = {**{name: getattr(cell, name) for name in SIZES}, "why": "a small product", "right": False}
@@ -217,7 +217,7 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
     return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
 
 
-def _are_of_sizes(violations: Sequence[Violation]) -> bool:
+def are_of_sizes(violations: Sequence[Violation]) -> bool:
     """Return whether all depend on the sizes: out of bounds, not written, or asserted; a race may hide at others."""
     return all(each.kind.startswith("out-of-bounds") or each.kind in _OF_SIZES for each in violations)
 

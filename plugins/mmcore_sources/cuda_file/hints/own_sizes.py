@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
+from mmcore.verdict import judged
+from mmcore_emulator.adapter.findings import are_of_sizes
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.tried_cells import (
     MOST_WORK,
@@ -19,19 +22,38 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
 )
 
+_SECONDS = 4 * TRIED_SECONDS
+
 
 def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield a size at which a wrong kernel is right: one like its program's, or the program's own."""
+    """Yield the size of a wrong kernel's program, or one as near as can be tried, if the kernel is right there.
+
+    A small one of the same kind says less: it may be too small for a stage in shared memory to be refilled.
+    """
     own, kernel = inferred_of(file.reference).launched_sizes, file.kernel
-    if own is None or result.verified:
+    if own is None or result.verified or (own.m, own.n, own.k) == (result.cell.m, result.cell.n, result.cell.k):
         return
-    asked = result.cell.m, result.cell.n, result.cell.k
-    like = small_cell(replace(result.cell, m=own.m, n=own.n, k=own.k, lda=0, ldb=0, ldc=0), kernel)
-    whole = at_sizes(replace(like, timeout=4 * TRIED_SECONDS), kernel, *own)
-    what = "m = n = k, as in the program's launch" if len({*own}) == 1 else "sizes in the order of the program's launch"
-    cells = {(like.m, like.n, like.k): (like, what)}
-    cells[whole.m, whole.n, whole.k] = whole, "the size with which the program launches it"
-    for sizes, (cell, said) in cells.items():
-        if sizes != asked and cell.m * cell.n * cell.k <= MOST_WORK and is_clean(measured(cell), kernel):
-            yield hint_of(f"at {size_of(cell)}, {said}, the product is right", cell)
+    packed = replace(result.cell, m=own.m, n=own.n, k=own.k, lda=0, ldb=0, ldc=0, timings=(), timeout=_SECONDS)
+    m, n, k = _tried(own.m, own.n, own.k)
+    cell, what = at_sizes(packed, kernel, m, n, k), "the size with which the program launches it"
+    if m < own.m:
+        if not is_clean(measured(small_cell(packed, kernel)), kernel):
             return
+        order = "sizes in the order of the program's launch"
+        what = "m = n = k, as in the program's launch" if m == n == k else order
+    if _is_right_there(measured(cell), kernel):
+        yield hint_of(f"at {size_of(cell)}, {what}, the product is right", cell)
+
+
+def _tried(m: int, n: int, k: int) -> tuple[int, int, int]:
+    """Return sizes halved until a product of them can be tried."""
+    while m * n * k > MOST_WORK:
+        m, n, k = (-(-size // 2) for size in (m, n, k))
+    return m, n, k
+
+
+def _is_right_there(result: Result | None, kernel: Kernel) -> bool:
+    """Return whether a product is right, and has no hazards that a small product of another shape shows."""
+    if result is None or not result.verified:
+        return False
+    return are_of_sizes(judged(result, kernel, "hazards").violations)
