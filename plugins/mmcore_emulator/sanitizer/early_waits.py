@@ -16,6 +16,10 @@ from mmcore_emulator.ptx.instructions import Instruction
 _EXPLAINED = ("uninitialized-read", "unfinished-copy", "shared-race")
 _EARLY = "waits for the phase of the mbarrier {} before its first: that wait ends at once, and orders nothing"
 _OTHER_PARITY = "the other parity: a buffer that is filled is waited for with parity 0 first"
+_NEXT_PARITY = (
+    "a parity that changes with each round of the buffers: a producer waits for an empty buffer with parity 1 in the "
+    "first round, and with 0 in the second"
+)
 
 
 class EarlyWaits:
@@ -43,12 +47,14 @@ class EarlyWaits:
     def explaining(self, violation: LaneViolation) -> Iterator[LaneViolation]:
         """Yield the early waits of lanes that read shared memory before it is written, or refill it too early."""
         at = violation.at
-        if at is None or not (_refills(violation) or (violation.kind in _EXPLAINED and effect(at).verb == "reads")):
+        refills = _refills(violation)
+        if at is None or not (refills or (violation.kind in _EXPLAINED and effect(at).verb == "reads")):
             return
+        hint = always(_NEXT_PARITY if refills else _OTHER_PARITY)
         last: Flags = np.where(violation.lanes, self._last.reshape(self._shape), 0)
         for number in np.unique(last[last > 0]).tolist():
             wait, mbarrier = self._waits[number]
-            text, hint = always(_EARLY.format(mbarrier)), always(_OTHER_PARITY)
+            text = always(_EARLY.format(mbarrier))
             yield LaneViolation("early-wait", "shared", wait, last == number, text, hint=hint)
 
 

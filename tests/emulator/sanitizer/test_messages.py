@@ -251,6 +251,22 @@ def test_an_arrival_before_the_wait_for_wgmma_is_named(name: str, hinted: bool, 
     assert bool(re.fullmatch(pattern, hazard.hint)) == hinted, hazard.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("the other parity", "the other parity"),
+        ("the other parity of a refill", "a parity that changes with each round"),
+    ],
+)
+def test_a_wait_that_ends_at_once_has_the_parity_of_a_consumer_or_producer(
+    name: str, hint: str, tmp_path: Path
+) -> None:
+    (case,) = (case for case in cases(FOLDER / "producer_and_consumers.cu") if case.name == name)
+    hazards, _ = case.check(tmp_path)
+    (early,) = (each for each in hazards if each.kind == "early-wait")
+    assert early.hint.startswith(hint)
+
+
 FILLING = """
 #define ADDRESS(p) ((unsigned)__cvta_generic_to_shared(p))
 extern "C" __global__ void f(float* out)
