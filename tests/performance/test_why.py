@@ -292,6 +292,21 @@ def test_reasons_that_an_exchange_of_x_and_y_removes_are_one(tmp_path: Path) -> 
     assert "exchange x and y" not in output
 
 
+def test_an_uncoalesced_access_beside_coalesced_ones_has_its_own_index_as_advice(tmp_path: Path) -> None:
+    file, stored = tmp_path / "mm.cu", "C[(row + tx) * n + col + ty]"
+    rows = TRANSPOSED_STORES.replace("a[ty][tx] = A[(row + ty) * n + t + tx]", "a[tx][ty] = A[(row + tx) * n + t + ty]")
+    sources = {
+        "C": (TRANSPOSED_STORES, stored),
+        "A": (rows.replace(stored, "C[(row + ty) * n + col + tx]"), "A[(row + tx) * n + t + ty]"),
+    }
+    for array, (text, access) in sources.items():
+        file.write_text(text)
+        reasons = json.loads(mmcore("why", str(file), "--size", "128", "--json").stdout)["reasons"]
+        (advice,) = (each["advice"] for each in reasons if each["kind"] == "uncoalesced")
+        along = f"the columns of {array}, which are neighbours in memory"
+        assert advice == f"in {access}, let the threads of a warp step along {along}"
+
+
 def test_an_exchange_that_would_make_other_accesses_worse_is_no_joint_reason(tmp_path: Path) -> None:
     (tmp_path / "mm.cu").write_text(TRANSPOSED_STORES)
     answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "128", "--json").stdout)
@@ -323,7 +338,7 @@ def test_almost_neighbours_are_advised_a_vector_of_their_size(dtype: str, stride
     place = SimpleNamespace(kind="load", array="A")
     site = SimpleNamespace(place=place, stride=stride)
     problem = SimpleNamespace(dtype_of=lambda matrix: SimpleNamespace(name=dtype))
-    advice = global_memory._advice(cast("Site", site), cast("Observation", SimpleNamespace(problem=problem)))
+    advice = global_memory._vector(cast("Site", site), cast("Observation", SimpleNamespace(problem=problem)))
     assert advice == f"load {stride} bytes at a time, as {vector} does, or take elements blockDim.x apart"
 
 

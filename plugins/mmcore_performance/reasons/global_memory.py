@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mmcore.cli.source_quote import source_line
 from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.machine.limits import WARP
 from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import PASS_SECTORS
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import Site, counter_of
+from mmcore_performance.sites import Place, Site, counter_of
 
 EXCHANGE = "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
 """The remedy of accesses to different rows by neighbouring threads."""
@@ -19,6 +21,7 @@ _LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
 _PAIR_BYTES = 4
 _PAIRS = {"float16": "__half2", "bfloat16": "__nv_bfloat162"}  # types of that size
+_SUBSCRIPT = re.compile(r"\b(?P<array>\w+)\[[^\[\]]*\](?!\s*\[)")  # of one axis
 _REPEATED = 4  # stores to an element, from which the sum is kept in memory
 
 
@@ -26,13 +29,14 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     sites = [site for site in launch.sites if site.place.space == "global"]
     for site in sites:
-        if (reason := _uncoalesced(site, observation, ceil_div(WARP, launch.block.x))) is not None:
+        if (reason := _uncoalesced(site, observation, launch)) is not None:
             yield reason
     yield from _sums(sites, observation)
 
 
-def _uncoalesced(site: Site, observation: Observation, rows: int) -> Reason | None:
-    """Return the reason of far accesses of neighbouring threads, in warps of so many ``rows`` of threads."""
+def _uncoalesced(site: Site, observation: Observation, launch: ObservedLaunch) -> Reason | None:
+    """Return the reason of far accesses of neighbouring threads."""
+    rows = ceil_div(WARP, launch.block.x)
     place, stride = site.place, abs(site.stride or 0)
     touched, least = site.sectors / site.requests, site.least_sectors / site.requests
     if place.kind == "atomic" or stride <= place.nbytes or touched < _LEAST_RATIO * least:
@@ -43,7 +47,7 @@ def _uncoalesced(site: Site, observation: Observation, rows: int) -> Reason | No
         "uncoalesced",
         f"a warp's {place.kind} of {place.array} touches {touched:.0f} sectors where {least:.0f} would do, since "
         f"neighbouring threads access elements {distance:,} bytes apart",
-        _advice(site, observation),
+        _advice(site, observation, launch),
         place.line,
         place.column,
         access_costs(site, memory(site) - better),
@@ -51,17 +55,38 @@ def _uncoalesced(site: Site, observation: Observation, rows: int) -> Reason | No
     )
 
 
-def _advice(site: Site, observation: Observation) -> str:
-    """Return what to try: a vector for elements that are almost neighbours, else other roles of x and y."""
-    place, stride = site.place, abs(site.stride or 0)
-    if stride <= _VECTOR_BYTES:
-        dtype = observation.problem.dtype_of(place.array).name if place.array in ("A", "B", "C") else ""
-        vector = _PAIRS.get(dtype, "") if stride <= _PAIR_BYTES else "float2" if stride <= 2 * _PAIR_BYTES else "float4"
-        example = f", as {vector} does" if vector else ""
-        return f"{place.kind} {stride} bytes at a time{example}, or take elements blockDim.x apart"
-    if place.array in ("A", "C") and place.array not in observation.problem.column_major:
+def _advice(site: Site, observation: Observation, launch: ObservedLaunch) -> str:
+    """Return what to try: a vector for elements that are almost neighbours, an exchange of x and y, or an index."""
+    array, columns = site.place.array, site.place.array not in observation.problem.column_major
+    if abs(site.stride or 0) <= _VECTOR_BYTES:
+        return _vector(site, observation)
+    if array in ("A", "C") and columns and launch.block.y > 1 and not any(map(_is_coalesced, launch.sites)):
         return EXCHANGE
-    return "let threadIdx.x run along the elements that are neighbours in memory"
+    if array not in ("A", "B", "C"):
+        return "let threadIdx.x run along the elements that are neighbours in memory"
+    along = f"the {'columns' if columns else 'rows'} of {array}, which are neighbours in memory"
+    return f"{_where(site.place, observation, launch)}let the threads of a warp step along {along}"
+
+
+def _vector(site: Site, observation: Observation) -> str:
+    """Return the advice to access elements that are almost neighbours as a vector."""
+    place, stride = site.place, abs(site.stride or 0)
+    dtype = observation.problem.dtype_of(place.array).name if place.array in ("A", "B", "C") else ""
+    vector = _PAIRS.get(dtype, "") if stride <= _PAIR_BYTES else "float2" if stride <= 2 * _PAIR_BYTES else "float4"
+    example = f", as {vector} does" if vector else ""
+    return f"{place.kind} {stride} bytes at a time{example}, or take elements blockDim.x apart"
+
+
+def _is_coalesced(site: Site) -> bool:
+    """Return whether neighbouring threads access neighbours in global memory, as long as x and y keep their roles."""
+    return site.place.space == "global" and 0 < abs(site.stride or 0) <= site.place.nbytes
+
+
+def _where(place: Place, observation: Observation, launch: ObservedLaunch) -> str:
+    """Return "in A[i * k + p], " for the access to global memory in a line; "" if there are several."""
+    text = source_line(observation.kernel, place.line.source, place.line.number) or ""
+    accesses = {access[0] for access in _SUBSCRIPT.finditer(text) if access["array"] not in launch.shared}
+    return f"in {accesses.pop()}, " if len(accesses) == 1 else ""
 
 
 def _requested(site: Site, observation: Observation) -> int:
