@@ -32,7 +32,7 @@ class FileKernel(NamedTuple):
 
     @property
     def faults(self) -> tuple[Violation, ...]:
-        """The bugs that leave a part of C out: the program is wrong, unless the user names a size."""
+        """The bugs that leave C wrong: the program is wrong, unless the user names a size."""
         return tuple(bug for bug in self.bugs if bug.array == "C")
 
 

@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.syntax import host_syntax_errors
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
+from tests.sources.test_source_file import BATCH
 from tests.tables import cases
 
 KERNELS = " ".join(kernel_source(name) for name in ("naive_square",)).replace("\n", " ")
@@ -83,6 +84,32 @@ def test_a_right_kernel_fails_whose_program_leaves_a_part_of_c_out(
     # A size that the user names is judged by itself.
     named = command("run", "my.cu", "--size", "16", "--device", "emulator", "--seed", "1")
     assert (named.exit_code, f"warning: {fault}" in named.stdout) == (0, bool(fault))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fault"),
+    [
+        ("M = 64, N = 48, K = 96, n = 8", "K·M = 6,144"),
+        ("M = 64, N = 64, K = 64, n = 8", ""),
+        ("M = 64, N = 48, K = 96, n = 1", ""),
+    ],
+)
+def test_a_wrong_step_to_the_next_product_of_the_programs_batch_is_a_fault(
+    sizes: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    kernel = BATCH[: BATCH.index("void f(")]
+    launch = "mul<<<dim3((N + 15) / 16, (M + 15) / 16, n), dim3(16, 16)>>>(a, b, c, M, N, K, n);"
+    host = f"int main() {{ float *a, *b, *c; int {sizes}; {launch} }}\n"
+    (tmp_path / "my.cu").write_text(kernel.replace("b * M * K", "b * M * N") + host)
+    result = command("run", "my.cu", "--device", "emulator", "--quiet")
+    goes, of_batch = "goes M·N", "elements from one A of the batch to the next; a matrix A"
+    found = f"batch-step at my.cu:6: {goes} = 3,072 {of_batch} of the program has {fault}\n"
+    assert result.stdout.startswith(found if fault else f"warning: line 6 {goes} {of_batch} has K·M\n")
+    assert result.exit_code == bool(fault)
+    named = command("run", "my.cu", "--size", "64", "--device", "emulator", "--quiet")
+    assert (named.exit_code, "warning: batch-step" in named.stdout) == (0, bool(fault))
 
 
 def test_the_hint_rounds_a_grid_up_behind_a_macro_of_a_statement(

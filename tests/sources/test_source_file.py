@@ -608,8 +608,11 @@ def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
     found = inferred(BATCH)
     assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
     assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
-    (warning,) = inferred(BATCH.replace("b * M * K", "b * M * N")).warnings
-    assert warning == "line 6 goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+    wrong = BATCH.replace("b * M * K", "b * M * N")
+    warning = "goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+    assert inferred(wrong).warnings == (f"line 6 {warning}",)
+    moved = wrong.replace("float s", "const float *P = A + b * M * N;\n    float s").replace("A[b * M * N + ", "P[")
+    assert inferred(moved).warnings == (f"line 5 {warning}",)
 
 
 def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:

@@ -65,6 +65,7 @@ def host_bugs(
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
     found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
+    found += _batch_steps(launch, inferred) if launch else []
     own_lines = {each.line for each in launches_of_kernel}
     return tuple(
         Violation(
@@ -89,7 +90,13 @@ def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
     for launch in _launches_of(host, entry):
         found |= {*uncovered_product(host, launch, inferred)}
         found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
+        found |= {*_batch_steps(launch, inferred)}
     return found
+
+
+def _batch_steps(launch: HostLaunch, inferred: Inferred) -> list[Bug]:
+    """Return the wrong steps from one product of a launched batch to the next."""
+    return [Bug("batch-step", line, message, "C", launch.line) for line, message in inferred.batch_faults]
 
 
 def _launches_of(host: HostCode, entry: str) -> list[HostLaunch]:

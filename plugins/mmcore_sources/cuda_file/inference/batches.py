@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body, Term
@@ -37,26 +39,57 @@ def _is_step(name: str, terms: Iterable[Term]) -> bool:
     return bool(of_name) and all(sorted(term) == sorted(("blockIdx.z", name)) for term in of_name)
 
 
-def wrong_steps(body: Body, pointers: Mapping[str, str], sizes: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each matrix whose step to the next product of a batch is not its number of elements."""
+class WrongStep(NamedTuple):
+    """A step to the next product of a batch that is not the number of elements of a matrix, by names of sizes."""
+
+    line: int
+    pointer: str
+    matrix: str
+    step: tuple[str, ...]
+    elements: tuple[str, ...]
+
+    def __str__(self) -> str:
+        step, elements = "·".join(self.step), "·".join(self.elements)
+        goes = f"goes {step} elements from one {self.pointer} of the batch to the next"
+        return f"line {self.line} {goes}; a matrix {self.matrix} has {elements}"
+
+    def fault(self, numbers: Mapping[str, int]) -> str:
+        """Return the fault of the numbers of a program as a sentence; "" if the step is right or not known there."""
+        if not {*self.step, *self.elements} <= numbers.keys():
+            return ""
+        step, elements = (math.prod(numbers[name] for name in names) for names in (self.step, self.elements))
+        if step == elements:
+            return ""
+        goes = f"goes {'·'.join(self.step)} = {step:,} elements from one {self.pointer} of the batch to the next"
+        return f"{goes}; a matrix {self.matrix} of the program has {'·'.join(self.elements)} = {elements:,}"
+
+
+def wrong_steps(body: Body, pointers: Mapping[str, str], sizes: Mapping[str, str]) -> Iterator[WrongStep]:
+    """Yield each step to the next product of a batch that is not the number of elements of its matrix."""
     names = {role: name for name, role in sizes.items()}
     for matrix, sides in SIDES.items():
         terms = {term for index in body.indexes(pointers[matrix]) for term in index if "blockIdx.z" in term}
         wanted = sorted(names.get(side, names.get("n", side)) for side in sides)
-        for term in terms:
+        for term in sorted(terms):
             step = sorted(_without_block(term))
             if len(step) == len(wanted) and set(step) <= set(sizes) and step != wanted:
-                name, product = pointers[matrix], "·".join(step)
-                where = (
-                    f"line {_first_line(body, name)} goes {product} elements from one {name} of the batch to the next"
-                )
-                yield f"{where}; a matrix {matrix} has {'·'.join(wanted)}"
+                line = _line_of(body, pointers[matrix], term)
+                yield WrongStep(line, pointers[matrix], matrix, tuple(step), tuple(wanted))
 
 
-def _first_line(body: Body, name: str) -> int:
-    """Return the line of the first access of a matrix."""
-    accesses = (each for each in walk(body.function.body) if each.type == "subscript_expression")
-    return next((each.start_point.row + 1 for each in accesses if text_of(each.children[0]) == name), 0)
+def is_one_product(launched: Mapping[str, int]) -> bool:
+    """Return whether the numbers that a launch passes say that its batch is one product."""
+    return any(number == 1 for name, number in launched.items() if _COUNT.search(name))
+
+
+def _line_of(body: Body, pointer: str, term: Term) -> int:
+    """Return the line that adds a term to a pointer or to its index, or that of its first access."""
+    names = {name for name, parameter in body.pointers.items() if parameter == pointer}
+    moved = [value for name in names for value in body.values.get(name, ()) if term in body.terms(value)]
+    accesses = [each for each in walk(body.function.body) if each.type == "subscript_expression"]
+    accesses = [each for each in accesses if text_of(each.children[0]) in names]
+    indexed = [each for each in accesses if term in body.terms(each.children[1].named_children[0])]
+    return next((each.start_point.row + 1 for each in (*moved, *indexed, *accesses)), 0)
 
 
 def _without_block(term: Term) -> list[str]:

@@ -14,7 +14,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.sizes import Sizes
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
-from mmcore_sources.cuda_file.inference.batches import wrong_steps
+from mmcore_sources.cuda_file.inference.batches import WrongStep, is_one_product, wrong_steps
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -40,6 +40,7 @@ class Inferred:
         factors: alpha and beta, as the source's constants may mean.
         bugs: the bugs of host code that is not CUDA C++.
         launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
+        batch_faults: the lines and sentences of wrong steps to the next product of a batch, at the program's sizes.
     """
 
     attributes: Mapping[str, Any]
@@ -49,6 +50,7 @@ class Inferred:
     factors: Mapping[str, float] = field(default_factory=dict)
     bugs: tuple[Violation, ...] = ()
     launched_sizes: Sizes | None = None
+    batch_faults: tuple[tuple[int, str], ...] = ()
 
 
 def infer(
@@ -87,11 +89,14 @@ def infer(
     }
     of_choice = (*kernel.notes, *product.chosen.notes)
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
-    warnings = (*launch.warnings, *_warnings(kernel, product))
+    of_batch = _batch_faults(kernel, product)
+    steps = (str(step) for step, fault in of_batch if not fault)
+    warnings = (*launch.warnings, *_warnings(product), *steps)
     factors = {name: each.value for name, each in product.factors.items()}
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
-    return Inferred(attributes, notes, product.unusual, warnings, factors, launched_sizes=sizes)
+    faults = tuple((step.line, fault) for step, fault in of_batch if fault)
+    return Inferred(attributes, notes, product.unusual, warnings, factors, launched_sizes=sizes, batch_faults=faults)
 
 
 def _fixed_sizes(
@@ -140,9 +145,16 @@ def _macros(kernel: SourceKernel) -> dict[str, str]:
     return {name: f"{{{name}}}" for name in names}
 
 
-def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
-    """Return signs of a mistake in the types, or in the steps from one product of a batch to the next."""
-    warnings, roles = [], product.roles
+def _warnings(product: Product) -> list[str]:
+    """Return signs of a mistake in the types."""
     if (output := product.types.get("output")) in ("int8", "uint8"):
-        warnings.append(f"C holds {output}, so that larger sums wrap around; an int32_t C and sum keep them")
-    return [*warnings, *(wrong_steps(kernel.body, roles.pointers, roles.sizes) if roles.batch else ())]
+        return [f"C holds {output}, so that larger sums wrap around; an int32_t C and sum keep them"]
+    return []
+
+
+def _batch_faults(kernel: SourceKernel, product: Product) -> list[tuple[WrongStep, str]]:
+    """Return the wrong steps to the next product of a batch, and their faults at the program's sizes, if known."""
+    roles = product.roles
+    steps = wrong_steps(kernel.body, roles.pointers, roles.sizes) if roles.batch else ()
+    numbers = {} if is_one_product(kernel.launched) else kernel.launched
+    return [(step, step.fault(numbers)) for step in steps]
