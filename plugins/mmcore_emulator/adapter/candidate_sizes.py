@@ -201,7 +201,7 @@ class CodeSizes:
         for size in edges:
             yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
         inside = ((rows * down, columns * along, k) for k in (35, 67) for down, along in ((1, 1), *whole))
-        yield from self._first("whole tiles, and a remainder of k", inside)
+        yield from self._first("a remainder of k alone", inside)
         few = [_FEW, 8, 16, 64, rows, columns]
         yield from self._first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, _FEW)))
         yield from self._first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, _FEW)))

@@ -211,7 +211,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if of_tiles.verified:
             rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
             if is_right(rest):
-                clause = _no_remainder(rest, file.kernel) if _reaches(rest, result.cell) else ""
+                clause = _no_remainder(rest, file.kernel) if _reaches(rest, result.cell, file.kernel) else ""
                 yield hint_of(f"the product is right at {size_of(rest)}{clause}", rest)
             elif not _is_by_value(result):
                 yield from without_remainder(tiles)
@@ -221,9 +221,14 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield from _tried((small,), file, _others(file))
 
 
-def _reaches(right: Cell, wrong: Cell) -> bool:
-    """Return whether a product is as large as a wrong one, which may have taken branches that smaller ones do not."""
-    return all(getattr(right, name) >= getattr(wrong, name) for name in "mnk")
+def _reaches(right: Cell, wrong: Cell, kernel: Kernel) -> bool:
+    """Return whether a product with remainders has those of a wrong one, and is as large.
+
+    A wrong one may have taken branches that smaller ones do not, or whole tiles and a remainder together.
+    """
+    tiles = whole_cell(wrong, kernel)
+    sizes = [(getattr(right, name), getattr(wrong, name), getattr(tiles, name, None)) for name in "mnk"]
+    return all(other >= size and size != of_tiles for other, size, of_tiles in sizes)
 
 
 def _no_remainder(right: Cell, kernel: Kernel) -> str:
