@@ -269,6 +269,12 @@ def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
     assert "without a remainder" not in output
 
 
+def test_a_wrong_element_is_named_by_the_product_that_it_is(folder: Path) -> None:
+    (folder / "exchanged.cu").write_text(RIGHT.replace("C[row * n + col]", "C[row * n + (col ^ 1)]"))
+    output = emulated("run exchanged.cu --block 16x16 --quiet").stdout
+    assert "warning: at 64×64×64, C[0][0] is the element (0, 1) of the product\n" in output
+
+
 def test_a_product_that_is_right_where_the_sizes_are_equal_says_so(folder: Path) -> None:
     (folder / "exchanged.cu").write_text(RIGHT.replace("row >= m || col >= n", "row >= n || col >= m"))
     output = emulated("run exchanged.cu --size 40x33x41 --block 16x16 --quiet").stdout

@@ -80,7 +80,9 @@ def _with_proof(
     right = result.verified and all(each.is_right for each in tried)
     cells = [each.cell for each in tried if right or each.mismatch]
     if not tried:
-        cells = [cell for cell in (_emulated(result), _small_product(result, kernel)) if cell]
+        own = _emulated(result)
+        halves = (replace(own, m=own.m >> by, n=own.n >> by, k=own.k >> by, lda=0, ldb=0, ldc=0) for by in (1, 2))
+        cells = [cell for cell in (own, _small_product(result, kernel), *halves) if cell and _work(cell)]
     run = result.flops // 2 + sum(each.cell.m * each.cell.n * each.cell.k for each in tried)
     most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else _MOST_PROVED
     small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
@@ -95,9 +97,12 @@ def _with_proof(
     found = replace(found, warnings=(*found.warnings, *warnings))
     if not right and proof.outcome != WRONG:
         return found
-    reasons = [*map(str, proof.reasons[:1]), *proof.sentences]
-    text = "\n".join([f"{proof.outcome} at {cell.m}×{cell.n}×{cell.k} on the emulator", *reasons])
-    return replace(found, proof=text)
+    where = f"{cell.m}×{cell.n}×{cell.k}"
+    text = f"{proof.outcome} at {where} on the emulator"
+    if proof.outcome == WRONG:
+        sums = tuple(f"at {where}, {each}" for each in proof.sentences[:1])
+        return replace(found, warnings=(*found.warnings, *sums), proof=text)
+    return replace(found, proof="\n".join([text, *map(str, proof.reasons[:1]), *proof.sentences]))
 
 
 def _has_name(result: Result, kernel: Kernel) -> bool:
