@@ -18,7 +18,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measu
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
-from mmcore_sources.cuda_file.inference.unusual import Unusual
+from mmcore_sources.cuda_file.inference.unusual import BY_MAP, Unusual
 
 
 def findings(result: Result, extent: str) -> Findings | None:
@@ -34,7 +34,7 @@ def findings(result: Result, extent: str) -> Findings | None:
         return Findings("", maps) if maps else None
     violations, warnings = list[Violation](), list[str]()
     for each in inferred_of(file.reference).unusual if not result.cell.force else ():
-        fault = _fault(result, file, each)
+        fault = _fault(result, file, each) if each.evidence != BY_MAP else ""
         if fault and not each.evidence:
             source, advice = file.kernel.source.name, f"line {each.line} {each.advice}; " if each.line else ""
             why = f"right only if read as {each.reading}, which nothing in {source} supports; {fault}"

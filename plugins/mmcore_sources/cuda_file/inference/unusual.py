@@ -21,6 +21,9 @@ _TRANSPOSED = re.compile(r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\bB_?T\b|\bB
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
+BY_MAP = "its tensor map"
+"""The evidence of a layout that the host encodes: tensor cores multiply by tiles of either one."""
+
 
 @dataclass(frozen=True)
 class Unusual:
@@ -81,7 +84,7 @@ def unusual_readings(
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
     if columns == "B" or (columns and by_map):
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
-        evidence = "its tensor map" if by_map else f'the word "{match[0]}"' if match else ""
+        evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
         evidence = evidence or (_first_side_of_b(launch, body, roles) if launch else "")
         usual, which = {"column_major": ""}, " and ".join(columns)
         yield Unusual(
