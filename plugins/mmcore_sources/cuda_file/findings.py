@@ -16,6 +16,7 @@ from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, small_cell
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.unusual import BY_MAP, Unusual
@@ -49,6 +50,8 @@ def findings(result: Result, extent: str) -> Findings | None:
     cell, not_tried = result.cell, ""
     if fixed is not None and extent == "all":
         not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
+    elif extent == "all":
+        not_tried = next((each.why for each in file.kernel.constraints if isinstance(each, LaunchedIf)), "")
     sizes = tuple(_one_step(result, file.kernel)) if extent != "hazards" else ()
     return Findings("", tuple(violations), tuple(warnings), sizes, not_tried=not_tried)
 

@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf
 from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
@@ -102,7 +103,10 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
-    several = (*attributes["constraints"], *attributes["program_sizes"])
+    several = list[Constraint]()
+    for constraint in (*attributes["constraints"], *attributes["program_sizes"]):
+        several += constraint.multiples if isinstance(constraint, LaunchedIf) else [constraint]
+    several += rule.other.multiples if rule.other is not None else ()
     constraints = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo | AtLeast)]
     if not attributes["program_sizes"]:
         constraints += _whole(inferred, text)

@@ -6,13 +6,14 @@ import ast
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
+from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
@@ -145,10 +146,23 @@ def python_text(node: ast.expr) -> str:
 
 
 @dataclass(frozen=True)
+class OtherInstance:
+    """Another instance of a kernel, which its host code launches where some sizes are no multiples."""
+
+    multiples: tuple[Multiple, ...]
+    entry: str
+
+    def is_launched(self, problem: Problem, config: Config) -> bool:
+        """Return whether the host code launches this instance for a problem."""
+        return any(each.violation(problem, config) for each in self.multiples)
+
+
+@dataclass(frozen=True)
 class LaunchText:
     """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values.
 
     ``rounded_up`` is the change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
+    ``other`` is another instance with the same geometry.
     """
 
     grid: str
@@ -156,6 +170,7 @@ class LaunchText:
     cooperative: bool = False
     cluster: tuple[int, ...] | None = None
     rounded_up: str = ""
+    other: OtherInstance | None = None
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -170,7 +185,9 @@ class LaunchText:
         values = launch_values(problem, config)
         grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
         (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
-        return Launch(tuple(grid), config.block, int(shared), cooperative=self.cooperative, cluster=self.cluster)
+        entry = self.other.entry if self.other is not None and self.other.is_launched(problem, config) else None
+        ordinary = Launch(tuple(grid), config.block, int(shared), cooperative=self.cooperative, cluster=self.cluster)
+        return replace(ordinary, entry=entry)
 
 
 @dataclass(frozen=True)

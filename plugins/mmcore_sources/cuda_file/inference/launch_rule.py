@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.kernel.configs import Config
@@ -13,9 +13,11 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf, launch_condition
 from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry, launched_cluster
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
+from mmcore_sources.cuda_file.inference.other_instance import other_instance
 from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
@@ -65,6 +67,14 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     text = LaunchText(grid, str(shared), source.cooperative and ordinary is None, launched_cluster(source, launch))
     if "//" in grid and "gridDim" not in text_of(body.function.body):
         constraints.append(SomeBlock(text, roles.square))
+    if (condition := launch_condition(kernel, roles)) is not None:
+        other = None if callable(block) else other_instance(kernel, chosen.entry, condition, text)
+        if other is None:
+            constraints.append(LaunchedIf(condition.multiples, condition.text))
+            size_notes.append(Note("sizes", condition.sizes, condition.text, ""))
+        else:
+            text = replace(text, other=other)
+            size_notes.append(Note("at other sizes", other.entry, condition.text, ""))
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
     numbers = {**kernel.launched, **product.launched}
