@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, text_of
+from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
 from mmcore_sources.cuda_file.repairs.edit import Edit, before, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
 from mmcore_sources.cuda_file.repairs.operands import Operands
@@ -90,10 +91,12 @@ def _statement(node: Node) -> Node:
 
 
 def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
-    """Return the conditional returns before the last barrier, each with an empty statement in its place."""
-    barriers = [each.start_byte for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
-    returns = (each for each in nodes if each.type == "return_statement" and each.start_byte < max(barriers, default=0))
-    return [(each, ";") for each in returns if _guard(each) is not None]
+    """Return the conditional returns before the last barrier of a function, each with an empty statement instead."""
+    barriers = [each for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
+    last = {enclosing_function(each): each.start_byte for each in barriers}
+    returns = (each for each in nodes if each.type == "return_statement" and not each.named_children)
+    skipping = (each for each in returns if each.start_byte < last.get(enclosing_function(each), 0))
+    return [(each, ";") for each in skipping if _guard(each) is not None]
 
 
 def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
