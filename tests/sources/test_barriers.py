@@ -9,6 +9,9 @@ import pytest
 
 from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
 from mmcore_sources.cuda_file.files import file_kernel
+from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.operands import Operands
+from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from mmcore_sources.cuda_file.repairs.trial import ChangeableBuild
 from tests.command_line import mmcore as command
 from tests.sources.test_python_file import notebook, written
@@ -104,6 +107,27 @@ def test_a_return_that_skips_a_barrier_is_named_and_undone(folder: Path) -> None
     assert re.search(r"skipped-barrier at my.cu:13: thread .* has ended in line 5, and does not reach", output)
     assert "; try guards on the loads and the store instead of the return in line 5\n" in output
     assert "with guards instead of the return before a barrier:\n    5  ;\n" in output
+
+
+def test_a_branch_around_a_barrier_is_named_and_removed(folder: Path) -> None:
+    text = TILED.replace("    for (int t", "    if (row < n && col < n) {\n    for (int t").replace(
+        "    if (row < n && col < n) c", "    c"
+    )
+    text = text.replace("if (row < n && t + j < n)", "if (t + j < n)").replace(
+        "if (col < n && t + i < n)", "if (t + i < n)"
+    )
+    (folder / "my.cu").write_text(text.replace("= sum;", "= sum; }"))
+    output = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout
+    assert "does not take the branch of line 5, and does not reach the barrier" in output
+    assert "; try guards on the loads and the store instead of the if in line 5\n" in output
+    assert "with guards instead of the if around a barrier:\n    5  {\n    7  if (t + j < n && row < n)" in output
+
+
+def test_the_value_of_a_device_function_is_no_return_before_a_barrier() -> None:
+    loaded = "__device__ float at(const float *p, int i) { if (i) return p[i]; return *p; }\n"
+    nodes = device_nodes(loaded + TILED, "product")
+    operands = Operands({"a": "A", "b": "B", "c": "C"}, {"n": "n"}, "", "0")
+    assert not [each.what for each in remainder_edits(loaded + TILED, nodes, operands) if "return" in each.what]
 
 
 def test_a_return_of_numba_that_skips_a_barrier_is_undone() -> None:

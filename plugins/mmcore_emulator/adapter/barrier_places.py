@@ -1,4 +1,4 @@
-"""The places of barriers in a source: the least set that orders all races, and returns that skip them."""
+"""The places of barriers in a source: the least set that orders all races, and the lines that skip them."""
 
 from __future__ import annotations
 
@@ -94,19 +94,27 @@ def with_one_hint(violations: Sequence[Violation], kernel: Kernel) -> list[Viola
     return [replace(each, hint=hints.get(id(each), each.hint)) if chosen else each for each in violations]
 
 
-def with_returns(violations: Sequence[Violation], kernel: Kernel) -> list[Violation]:
-    """Return violations of which those about a barrier that ended threads skip name the line of their return."""
+def with_causes(violations: Sequence[Violation], kernel: Kernel) -> list[Violation]:
+    """Return violations of which those about a skipped barrier name the return before it, or the if around it."""
     skipped = [each for each in violations if each.kind == "skipped-barrier" and each.source == kernel.source.name]
     statements = statements_of(kernel) if skipped else ()
     lines = kernel.source_text().splitlines() if statements else []
-    found = {id(each): _returns_before(statements, lines, each.line or 0) for each in skipped}
-    return [_named(each, *found[id(each)]) if len(found.get(id(each), ())) == 1 else each for each in violations]
+    named = {id(each): _with_cause(each, statements, lines) for each in skipped}
+    return [named.get(id(each), each) for each in violations]
 
 
-def _named(skipped: Violation, line: int) -> Violation:
-    message = skipped.message.replace(" has ended,", f" has ended in line {line},", 1)
+def _with_cause(skipped: Violation, statements: Sequence[Statement], lines: Sequence[str]) -> Violation:
+    """Return a violation that names the only line that may keep threads from a barrier; the same without one."""
+    returns, branches = (of(statements, lines, skipped.line or 0) for of in (_returns_before, _branches_around))
+    match returns or branches:
+        case [line]:
+            why, what = ("has ended in", "return") if returns else ("does not take the branch of", "if")
+        case _:
+            return skipped
     return replace(
-        skipped, message=message, hint=f"guards on the loads and the store instead of the return in line {line}"
+        skipped,
+        message=skipped.message.replace(" has ended,", f" {why} line {line},", 1),
+        hint=f"guards on the loads and the store instead of the {what} in line {line}",
     )
 
 
@@ -118,4 +126,13 @@ def _returns_before(statements: Sequence[Statement], lines: Sequence[str], barri
             found += _returns_before(each.body, lines, barrier)
         elif each.last < barrier and _CONDITION.match(lines[each.line - 1]):
             found += [at for at in range(each.line, each.last + 1) if _RETURN.search(lines[at - 1])]
+    return found
+
+
+def _branches_around(statements: Sequence[Statement], lines: Sequence[str], barrier: int) -> list[int]:
+    """Return the lines of the conditions around a barrier."""
+    found: list[int] = []
+    for each in (each for each in statements if each.has(barrier)):
+        found += [each.line] if _CONDITION.match(lines[each.line - 1]) else []
+        found += _branches_around(each.body, lines, barrier)
     return found

@@ -19,7 +19,7 @@ from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of
-from mmcore_emulator.adapter.barrier_places import with_one_hint, with_returns
+from mmcore_emulator.adapter.barrier_places import with_causes, with_one_hint
 from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
@@ -158,7 +158,7 @@ def sanitized_run(
         run.observers = (checking, *watching)
         execute(run)
     kernel = loaded.plan.kernel
-    found = with_returns(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
+    found = with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
     found += _unwritten(problem, shadows.of(output.array))
     return [replace(each, hint=_in_its_language(each.hint, kernel)) for each in found]
 

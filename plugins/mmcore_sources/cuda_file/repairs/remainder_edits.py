@@ -39,6 +39,19 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
         yield replaced(source, [*steps, *guarded, *completed, *zeros], f"{'a last step and ' * bool(steps)}guards")
 
 
+def without_branches(text: str, nodes: Sequence[Node]) -> Edit | None:
+    """Return a source with the bodies of branches around barriers in the place of the branches; None without any."""
+    changes: dict[Node, str] = {}
+    for node in (each for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"):
+        while (branch := _guard(node)) is not None:
+            word, condition, *rest = branch.children
+            in_one_line = word.start_point.row == condition.end_point.row
+            if branch.type == "if_statement" and in_one_line and [each.type for each in rest] == ["compound_statement"]:
+                changes |= {word: "", condition: ""}
+            node = branch
+    return replaced(text.encode(), changes.items(), "guards instead of the if around a barrier") if changes else None
+
+
 def _zeros(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
     """Yield an ``else`` for each condition under which elements of A or B are copied to shared memory."""
     shared = {name for each in nodes if each.type == "declaration" and "__shared__" in text_of(each)

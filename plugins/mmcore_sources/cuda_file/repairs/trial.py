@@ -29,7 +29,7 @@ from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
 from mmcore_sources.cuda_file.repairs.likely_edits import likely_first
 from mmcore_sources.cuda_file.repairs.operands import Operands
-from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
+from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits, without_branches
 from mmcore_sources.cuda_file.repairs.right_sizes import where_right
 from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT, TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
@@ -127,8 +127,12 @@ def remainder_changes(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     text, up, what = kernel.source_text(), rounded_up_grid(kernel), ""
     if up is not None:
         kernel, what = up
-    for edit in remainder_edits(text, device_nodes(text, kernel.entry.partition("<")[0]), _operands(kernel)):
-        yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, edit)}"
+    name = kernel.entry.partition("<")[0]
+    unbranched = without_branches(text, device_nodes(text, name))
+    for source in (text,) if unbranched is None else (unbranched.text, text):
+        for edit in remainder_edits(source, device_nodes(source, name), _operands(kernel)):
+            named = edit if unbranched is None or source == text else replace(edit, what=unbranched.what)
+            yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, named)}"
 
 
 def _operands(kernel: Kernel) -> Operands:
