@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
 
 KERNEL = """
@@ -160,6 +161,14 @@ int main()
     for options, named in (("", True), ("--size 64", True), ("--size 64 --no-hazards", False)):
         shown = run(options).stdout
         assert (f"remainders are left out: {steps} and leaves the rest of k out, and {grid}\n" in shown) == named
+
+
+@pytest.mark.parametrize(
+    ("grid", "rounds_down"),
+    [("n // 16, m", True), ("ceil(m / (16 * bx // 32)), ceil(n / 16)", False), ("max(1, m // 16)", True)],
+)
+def test_a_quotient_of_a_size_alone_rounds_a_grid_down(grid: str, rounds_down: bool) -> None:
+    assert LaunchText(grid).rounds_down == rounds_down
 
 
 STEPS = """__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)

@@ -19,7 +19,7 @@ def rounded_down(result: Result, file: FileKernel) -> Iterator[str]:
     kernel, name = file.kernel, file.kernel.entry.partition("<")[0]
     steps = rest_left_out(kernel.source_text(), name, sizes_of(kernel)) if name and kernel.build is None else ""
     grids = [note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed]
-    if not isinstance(kernel.launch, LaunchText) or "//" not in kernel.launch.grid:
+    if not isinstance(kernel.launch, LaunchText) or not kernel.launch.rounds_down:
         grids = []
     tiles = [f"the grid {note.value} ({note.why}) is rounded down" for note in grids]
     if reasons := [*filter(None, [steps]), *tiles]:

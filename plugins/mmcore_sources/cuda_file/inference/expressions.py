@@ -181,6 +181,13 @@ class LaunchText:
     def parts(self) -> list[str]:
         return [ast.unparse(each) for each in parse_expressions(self.grid, "the grid")]
 
+    @property
+    def rounds_down(self) -> bool:
+        """True if the grid has a quotient of a size that is rounded down."""
+        nodes = [node for part in parse_expressions(self.grid, "the grid") for node in ast.walk(part)]
+        quotients = (each for each in nodes if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv))
+        return any(names_in(each.left) & {"m", "n", "k"} for each in quotients)
+
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         values = launch_values(problem, config)
         grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]

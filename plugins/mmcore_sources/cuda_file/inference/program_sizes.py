@@ -76,7 +76,7 @@ def program_sizes(
         sizes["k"] = roles.depth
     if launch is None or sizes.keys() < set("mnk") or _changes(launch):
         return ()
-    if "//" not in rule.grid and guards(body, set(roles.sizes)):
+    if not rule.rounds_down and guards(body, set(roles.sizes)):
         return ()
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
