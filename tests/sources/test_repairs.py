@@ -41,6 +41,14 @@ def test_the_change_that_makes_a_product_right_is_named_with_its_line(
     assert "hint: the product is right at " in result.stdout
 
 
+def test_a_guard_of_whole_fragments_leaves_a_layout_to_be_right_at_whole_tiles() -> None:
+    text = section_of(__file__, "fragments")["text"].replace("half, wmma::row_major> b", "half, wmma::col_major> b")
+    text = text.replace("    wmma::store", "    if (blockIdx.y * 16 < m && blockIdx.x * 16 < n) wmma::store")
+    result = run(text.replace("dim3(n / 16, m / 16)", "dim3((n + 15) / 16, (m + 15) / 16)"))
+    assert "hint: the product is right at whole tiles, at " in result.stdout
+    assert ", with row_major instead of col_major in line 6:" in result.stdout
+
+
 def remainders(form: str) -> tuple[str, str]:
     """Return a source that is right at whole tiles alone, and its hint."""
     section = section_of(__file__, "remainders")

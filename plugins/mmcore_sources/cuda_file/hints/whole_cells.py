@@ -36,6 +36,14 @@ def is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:
     return (of_tiles.m, of_tiles.n, of_tiles.k) == (cell.m, cell.n, cell.k)
 
 
+def has_whole_rows_and_columns(cell: Cell, kernel: Kernel) -> bool:
+    """Return whether the rows and columns of C are whole tiles of the grid."""
+    if not isinstance(kernel.launch, LaunchText):
+        return False
+    of_tiles = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=False)
+    return (of_tiles.m, of_tiles.n) == (cell.m, cell.n)
+
+
 def exchanged_cell(cell: Cell, kernel: Kernel) -> Cell | None:
     """Return a launch for whole tiles with as many rows as A had columns, and the other way round; None without one."""
     other = at_sizes(cell, kernel, cell.k, cell.n, cell.m)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,13 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
-from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, has_whole_rows_and_columns
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
 from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
 from mmcore_sources.python_file.changes import syntax_tree
 from mmcore_sources.python_file.extraction import FunctionInFile
+
+_OF_FRAGMENTS = re.compile(r"\b(?:load|store)_matrix_sync\b")
 
 
 def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
@@ -42,7 +45,7 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
     if any(each["why"].startswith(WHOLE) and not each["right"] for each in verdict.sizes) or _guards(kernel):
         return ""
     pairs = zip(cells, results, strict=True)
-    whole = all(is_whole(cell, "", kernel) and is_clean(result, kernel) for cell, result in pairs)
+    whole = all(has_whole_rows_and_columns(cell, kernel) and is_clean(result, kernel) for cell, result in pairs)
     return f"whole tiles, at {named}," if whole else ""
 
 
@@ -54,11 +57,15 @@ def _without_host_faults(verdict: Result) -> Result:
 
 
 def _guards(kernel: Kernel) -> bool:
-    """Return whether a kernel compares numbers outside the conditions of loops, or may do so."""
+    """Return whether a kernel compares numbers outside the conditions of loops, or may do so.
+
+    A condition around loads and stores of whole fragments guards no remainder.
+    """
     build: Any = kernel.build
     if build is None:
         nodes = device_nodes(kernel.source_text(), kernel.entry.partition("<")[0])
-        conditions = (each.child_by_field_name("condition") for each in nodes if each.type in CONDITIONS)
+        branches = (each for each in nodes if each.type in CONDITIONS and not _OF_FRAGMENTS.search(text_of(each)))
+        conditions = (each.child_by_field_name("condition") for each in branches)
         return any(each is not None and {"<", ">"} & {*text_of(each)} for each in conditions)
     in_file = getattr(build, "function", None)
     if not isinstance(in_file, FunctionInFile):
