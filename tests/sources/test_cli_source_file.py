@@ -269,6 +269,17 @@ def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
     assert "without a remainder" not in output
 
 
+def test_a_kernel_with_vectors_is_right_at_multiples_of_them(folder: Path) -> None:
+    vectors = """for (int i = 0; i < k; i += 4) {
+            const float4 a = *(const float4*)&A[row * k + i];
+            sum += a.x * B[i * n + col] + a.y * B[(i + 1) * n + col];
+            sum += a.z * B[(i + 2) * n + col] + a.w * B[(i + 3) * n + col];
+        }"""
+    (folder / "vectors.cu").write_text(re.sub(r"for \(int i = 0; i < k;.*?;\n", f"{vectors}\n", RIGHT, flags=re.DOTALL))
+    output = emulated("run vectors.cu --block 16x16 --quiet").stdout
+    assert "hint: the product is right at 41×24×36: vectors of 4 elements need multiples of 4 for n and k\n" in output
+
+
 def test_a_wrong_element_is_named_by_the_product_that_it_is(folder: Path) -> None:
     (folder / "exchanged.cu").write_text(RIGHT.replace("C[row * n + col]", "C[row * n + (col ^ 1)]"))
     output = emulated("run exchanged.cu --block 16x16 --quiet").stdout

@@ -42,6 +42,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     unequal_cell,
 )
 from mmcore_sources.cuda_file.hints.usual_kernel import usual_kernel
+from mmcore_sources.cuda_file.hints.vector_rows import vector_rows
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
 from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_whole_tiles, without_remainder
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -84,8 +85,9 @@ def hints(result: Result) -> Iterator[str]:
     yield from rounded_down(result, file)
     # Whole tiles first: where they are right, a change of a word is looked for only for a short time.
     right = result.verification is not None and result.verification.verified and not result.verified
-    tiles = [*of_whole_tiles(result, file)] if right and not _is_by_value(result) else []
-    repaired = functools.partial(_repairs, whole=is_without_remainder(tiles))
+    vectors = [*vector_rows(result, file)]
+    tiles = vectors or ([*of_whole_tiles(result, file)] if right and not _is_by_value(result) else [])
+    repaired = functools.partial(_repairs, whole=bool(vectors) or is_without_remainder(tiles))
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     of_text: list[_Attempt] = [_counted_steps, _fixed_rows, _readings, repaired]
     attempts: list[_Attempt] = [repaired, _readings] if file.kernel.build is not None else of_text

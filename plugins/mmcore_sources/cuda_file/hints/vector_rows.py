@@ -1,0 +1,32 @@
+"""Hints that a kernel is right where each row is a whole number of the vectors that it loads and stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mmcore.kernel.problem import dtype_named
+from mmcore.kernel_reference import FileKernel
+from mmcore.result import Result
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, hint_of, is_clean, measured, size_of, small_cell
+
+_BYTES = re.compile(r"no multiple of (\d+), for ")
+
+
+def vector_rows(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield a size at which a kernel with misaligned vectors is right, near the one at which it is wrong."""
+    misaligned = (_BYTES.search(each.message) for each in result.violations if each.kind == "misaligned")
+    width = max((int(found[1]) for found in misaligned if found), default=0)
+    count = width // dtype_named(file.kernel.dtype).itemsize
+    if count < 2:
+        return
+    like = {name: getattr(result.cell, name) for name in "mnk"}
+    failed = next((each for each in result.sizes if not each["right"]), like)
+    for names in ("nk", "mnk"):
+        sizes = (-(-failed[name] // count) * count if name in names else failed[name] for name in "mnk")
+        cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *sizes)
+        if is_clean(measured(cell), file.kernel):
+            which = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            need = f"vectors of {count} elements need multiples of {count} for {which}"
+            yield hint_of(f"the product is right at {size_of(cell)}: {need}", cell)
+            return
