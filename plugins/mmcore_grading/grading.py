@@ -12,13 +12,14 @@ from typing import Any
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import say
-from mmcore_grading.answers import NOT_GRADED, Answers
+from mmcore_grading.answers import NOT_GRADED, RUN, Answers
 from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
 from mmcore_grading.explanation import hints
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
 
+_LAYOUT = "--column-major"
 _MOST_LINES = 4  # of a first failure
 _ENDED_BEFORE = "not reached: the submission was ended before this"
 _REFERENCE = "_reference"  # no student's name: submissions whose name begins so are skipped
@@ -92,10 +93,12 @@ def graded(
     """
     folder.mkdir(parents=True, exist_ok=True)
     runs = Runs(folder, task)
+    with _counted_if_interrupted(runs, submissions):
+        reference = _reference(task, runs)
+    runs = Runs(folder, _read_like(reference, task))
     stored = {each.student: runs.stored(each) for each in submissions}
     missing = [each for each in submissions if stored[each.student] is None]
     with _counted_if_interrupted(runs, submissions), ThreadPoolExecutor(jobs) as pool:
-        reference = _reference(task, runs)
         report(len(submissions) - len(missing))
         try:
             for count, (each, run) in enumerate(zip(missing, pool.map(runs.run, missing), strict=True), start=1):
@@ -132,6 +135,14 @@ def _reference(task: Task, runs: Runs) -> Answers:
                 f"the reference {task.reference.name} does not meet its own rubric: {outcome.criterion}: {reason}"
             )
     return run.answers
+
+
+def _read_like(reference: Answers, task: Task) -> Task:
+    """Return a task whose submissions must compute the product that the reference computes, such as A·Bᵀ."""
+    answer = reference.get(RUN)
+    if answer is None or answer.document is None or _LAYOUT in task.options:
+        return task
+    return replace(task, options=(*task.options, _LAYOUT, answer.document["column_major"]))
 
 
 def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:

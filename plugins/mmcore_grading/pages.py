@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote
 
+from mmcore.errors import InvalidKernel
 from mmcore.kernel.sizes import size_text
 from mmcore.view import View, escaped
 from mmcore_grading.criteria import Outcome
@@ -14,6 +17,7 @@ from mmcore_grading.grading import Grade
 from mmcore_grading.similarity import Group, Pair, groups
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
+from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_tools.pages.html import document, facts, folded
 
 _OF_TASK = re.compile(
@@ -53,12 +57,38 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
     if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
         messages = [fault for each in grade.outcomes for fault in each.faults]
     messages += grade.hints
+    sources = _sources(submission)
     if messages:
         body.append("<h2>What is missing</h2>")
-        view = View("", None, "", messages=messages, file=submission.file, text=submission.text)
-        body.append(view._repr_html_())
-    body.append(folded("The submission", f"<pre>{escaped(submission.text)}</pre>", is_open=False))
+        body += _placed(messages, sources)
+    texts = (f"<pre>{escaped(text)}</pre>" for text in sources.values())
+    body.append(folded("The submission", "".join(texts), is_open=False))
     return document(f"{task.title}: {grade.student}", body)
+
+
+def _sources(submission: Submission) -> Mapping[str, str]:
+    """Return the sources that messages name, with their texts: the file, or the code cells of a notebook."""
+    name = submission.file
+    if name.endswith(".ipynb"):
+        with contextlib.suppress(InvalidKernel):
+            return {
+                f"{name}[cell {each.number}]": each.text for each in read_notebook(Path(name), submission.text).cells
+            }
+    return {name: submission.text}
+
+
+def _placed(messages: Sequence[str], sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield the sources that messages name, with the messages at their lines, and then the other messages."""
+    rest = [*dict.fromkeys(messages)]
+    for name, text in sources.items():
+        own = [each for each in rest if name in each] if len(sources) > 1 else rest
+        lines = View("", None, "", messages=own, file=name, text=text).by_line
+        placed = [each for line, several in lines.items() if line for each in several]
+        if placed:
+            yield View("", None, "", messages=placed, file=name, text=text)._repr_html_()
+        rest = [each for each in rest if each not in placed]
+    if rest:
+        yield View("", None, "", messages=rest)._repr_html_()
 
 
 def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:

@@ -143,13 +143,27 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     assert hidden["score"] == 1
     assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
     body = (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
-    assert "33" not in body
+    assert "33×33" not in body
     (wrong,) = (grade for grade in document["grades"] if grade["hints"])
     assert wrong["student"] == "wrong_transposed"
     results = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
     for text in (body, (report / "index.html").read_text(), results["output"]):
         assert "with B[k * n + column] instead of B[column * n + k] in line 5:" in text
         assert "mmcore run" not in text
+
+
+def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> None:
+    submitted, task, of_columns = tmp_path / "submitted", tmp_path / "task.toml", "B[column * n + k]"
+    submitted.mkdir()
+    transposed = NAIVE.replace("B[k * n + column]", of_columns)
+    (tmp_path / "reference.cu").write_text(f"// C = A * B^T, and B is n x k\n{transposed}")
+    (submitted / "right.cu").write_text(transposed)
+    (submitted / "another.cu").write_text(NAIVE)
+    text = f'title = "x"\nreference = "reference.cu"\noptions = ["--block", "16x16"]\n{SIZES}{RUBRIC}'
+    task.write_text(f'{text}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n')
+    command = [*COMMAND, *map(str, (task, submitted, "-o", tmp_path / "report", "--json"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {each["student"]: each["points"] for each in json.loads(done.stdout)["grades"]} == {"another": 1, "right": 5}
 
 
 def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
@@ -240,6 +254,17 @@ def test_each_criterion_of_a_students_page_has_its_reason() -> None:
     assert "2 of 2: the product is right at sizes that are not shown</dd>" in page
     criteria = tuple(Outcome(name, 0, 0) for name in CRITERIA)
     assert student_page(TWO, Grade("a", "a.cu", criteria), Submission("a")).count("0 of 0: ") == len(CRITERIA)
+
+
+def test_a_fault_in_a_notebook_is_below_the_line_of_its_cell() -> None:
+    cells = [{"cell_type": "code", "source": text} for text in ("import cupy", "%%cuda\none = 1\ntwo = 2")]
+    notebook = json.dumps({"nbformat": 4, "cells": cells}).encode()
+    races = Outcome("no-hazards", 0, 3, "shared-race at a.ipynb[cell 2]:3: third")
+    submission = Submission("a", (("a.ipynb", notebook),))
+    page = student_page(TWO, Grade("a", "a.ipynb", (Outcome("compiles", 1, 1), races)), submission)
+    below = page.partition("What is missing")[2]
+    assert below.index("two = 2") < below.index("third")
+    assert "cell_type" not in page
 
 
 def test_each_fault_is_below_its_line_of_the_source() -> None:

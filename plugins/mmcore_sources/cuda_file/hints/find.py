@@ -88,11 +88,13 @@ def hints(result: Result) -> Iterator[str]:
     vectors = [*vector_rows(result, file)]
     tiles = vectors or ([*of_whole_tiles(result, file)] if right and not _is_by_value(result) else [])
     repaired = functools.partial(_repairs, whole=bool(vectors) or is_without_remainder(tiles))
-    # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
-    of_text: list[_Attempt] = [_counted_steps, _fixed_rows, _readings, repaired]
-    attempts: list[_Attempt] = [repaired, _readings] if file.kernel.build is not None else of_text
+    # A Python program shows how its arrays are stored, and --column-major says it, so that a function is changed before
+    # it is read in another way.
+    of_text: list[_Attempt] = [_counted_steps, _fixed_rows] if file.kernel.build is None else []
+    is_stated = file.kernel.build is not None or "column_major" in file.reference
+    last: list[_Attempt] = [repaired, _readings] if is_stated else [_readings, repaired]
     found = list[str]()
-    for attempt in (_barriers, *attempts, _equal_blocks):
+    for attempt in (_barriers, *of_text, *last, _equal_blocks):
         found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break
@@ -259,9 +261,16 @@ def _tried(
         right = list(itertools.takewhile(is_right, others))
         if len(right) >= len(needed):
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
-            why = why or (right_in_squares(cells[0], file.kernel) if "grid" in values else "")
+            if "grid" in values:
+                why = _programs_grid(file) + (why or right_in_squares(cells[0], file.kernel))
             yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
+
+
+def _programs_grid(file: FileKernel) -> str:
+    """Return the grid of the file's program, with its line, as the contrast to another; empty if it has none."""
+    notes = (note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed)
+    return next((f", not with {note.value}, {note.why}" for note in notes), "")
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:
