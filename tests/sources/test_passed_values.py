@@ -291,7 +291,8 @@ def test_a_grid_with_exchanged_axes_is_found_where_whole_tiles_of_unequal_sizes_
     assert result.exit_code == 1
     *_, hint, pasted, answer = result.stdout.splitlines()
     assert (hint, answer) == (
-        "hint: with --grid 'ceil(n / 16), ceil(m / 16)' the product is right at 32×48×64; "
+        "hint: with --grid 'ceil(n / 16), ceil(m / 16)' the product is right at 32×48×64, "
+        "not with ceil(m / 16), ceil(n / 16), as launched in line 13; "
         "without it, it is right where m = n, as at 48×48×64",
         "TEST FAIL",
     )
