@@ -100,7 +100,7 @@ def _with_proof(
     where = f"{cell.m}×{cell.n}×{cell.k}"
     text = f"{proof.outcome} at {where} on the emulator"
     if proof.outcome == WRONG:
-        sums = tuple(f"at {where}, {each}" for each in proof.sentences[:1])
+        sums = [f"at {where}, {proof.difference}"] if proof.difference else []
         return replace(found, warnings=(*found.warnings, *sums), proof=text)
     return replace(found, proof="\n".join([text, *map(str, proof.reasons[:1]), *proof.sentences]))
 
