@@ -27,7 +27,15 @@ def explanation(task: Task, submission: Submission, answers: Answers) -> Command
 
 
 def hints(answers: Answers) -> Sequence[str]:
-    """Return what makes a wrong product right, a sentence each, without the commands that show it."""
-    answer = answers.get(EXPLAIN)
-    found = answer.document.get("hints", ()) if answer is not None and answer.document is not None else ()
-    return [COMMAND_LINES.sub("", each) for each in found if _HINT.match(each)]
+    """Return what makes a wrong product right, and the warnings of a run, such as those on ``main()``.
+
+    They are a sentence each, without the commands that show them.
+    """
+    found = [each for each in _texts(answers, EXPLAIN, "hints") if _HINT.match(each)]
+    warnings = [f"warning: {each}" for each in _texts(answers, RUN, "warnings")]
+    return [COMMAND_LINES.sub("", each) for each in (*found, *warnings)]
+
+
+def _texts(answers: Answers, command: str, key: str) -> Sequence[str]:
+    answer = answers.get(command)
+    return answer.document.get(key, ()) if answer is not None and answer.document is not None else ()

@@ -34,7 +34,7 @@ class Grade:
         outcomes: the outcome of each criterion of the rubric.
         ended: why the submission's processes were ended, or why it could not be graded; empty otherwise.
         confined: whether its processes could read only Python, the system and the submission.
-        hints: what makes a wrong product right, a sentence each.
+        hints: what makes a wrong product right, and warnings, a sentence each; they cost no points.
     """
 
     student: str

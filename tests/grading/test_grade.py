@@ -19,6 +19,7 @@ from mmcore_grading import runs
 from mmcore_grading.answers import COULD_NOT_RUN, Answer, Commands, commands
 from mmcore_grading.command import _words
 from mmcore_grading.criteria import Outcome, outcomes
+from mmcore_grading.explanation import hints
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
@@ -265,6 +266,12 @@ def test_a_fault_in_a_notebook_is_below_the_line_of_its_cell() -> None:
     below = page.partition("What is missing")[2]
     assert below.index("two = 2") < below.index("third")
     assert "cell_type" not in page
+
+
+def test_warnings_cost_no_points_and_have_no_commands() -> None:
+    found = "copy-direction at a.cu:3: copies from the host\n  mmcore run a.cu"
+    answers = {"run": Answer(0, {"verified": True, "warnings": [found]})}
+    assert hints(answers) == ["warning: copy-direction at a.cu:3: copies from the host"]
 
 
 def test_each_fault_is_below_its_line_of_the_source() -> None:
