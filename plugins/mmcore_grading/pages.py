@@ -78,15 +78,13 @@ def _sources(submission: Submission) -> Mapping[str, str]:
 
 
 def _placed(messages: Sequence[str], sources: Mapping[str, str]) -> Iterator[str]:
-    """Yield the sources that messages name, with the messages at their lines, and then the other messages."""
-    rest = [*dict.fromkeys(messages)]
+    """Yield the messages at the lines of the sources that they name, and then those that name no cell of several."""
+    rest = messages
     for name, text in sources.items():
         own = [each for each in rest if name in each] if len(sources) > 1 else rest
-        lines = View("", None, "", messages=own, file=name, text=text).by_line
-        placed = [each for line, several in lines.items() if line for each in several]
-        if placed:
-            yield View("", None, "", messages=placed, file=name, text=text)._repr_html_()
-        rest = [each for each in rest if each not in placed]
+        if own:
+            yield View("", None, "", messages=own, file=name, text=text)._repr_html_()
+        rest = [each for each in rest if each not in own]
     if rest:
         yield View("", None, "", messages=rest)._repr_html_()
 

@@ -96,7 +96,7 @@ class Runs:
         if not further:
             return done
         explained = examined(self._task, submission, further)
-        ended = done.ended if explained.is_complete else explained.ended
+        ended = "" if explained.is_complete else explained.ended
         return replace(done, answers={**done.answers, **explained.answers}, ended=ended)
 
     def _read(self, submission: Submission) -> tuple[Run | None, Commands]:

@@ -315,12 +315,10 @@ class _Runs:
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 
     def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
-        """Run a product that refills each stage in shared memory, if only one with remainders is wrong before it."""
+        """Run a product that refills each stage in shared memory, if the last one, with remainders, is wrong."""
         known = [each.cell.problem(self._kernel) for each in tried]
-        if all(each.is_right for each in tried) or not all(each.is_right for each in tried[:-1]):
-            return
-        whole = [problem for problem in known[:-1] if self._sizes.is_whole(problem)]
-        if not whole or self._sizes.is_whole(known[-1]):
+        whole = [problem for problem in known if self._sizes.is_whole(problem)]
+        if not whole or tried[-1].is_right or known[-1] in whole:
             return
         with contextlib.suppress(MmcoreError):
             yield from (self.tried(size) for size in self._deep(whole[0]) if size.is_due and size.problem not in known)

@@ -29,7 +29,7 @@ from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_row
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
 from mmcore_sources.cuda_file.hints.right_maps import right_maps
-from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
+from mmcore_sources.cuda_file.hints.rounded_down import programs_grid, rounded_down
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
@@ -262,15 +262,14 @@ def _tried(
         if len(right) >= len(needed):
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             if "grid" in values:
-                why = _programs_grid(file) + (why or right_in_squares(cells[0], file.kernel))
+                why = _instead_of_programs(file) + (why or right_in_squares(cells[0], file.kernel))
             yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
 
 
-def _programs_grid(file: FileKernel) -> str:
+def _instead_of_programs(file: FileKernel) -> str:
     """Return the grid of the file's program, with its line, as the contrast to another; empty if it has none."""
-    notes = (note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed)
-    return next((f", not with {note.value}, {note.why}" for note in notes), "")
+    return next((f", not with {note.value}, {note.why}" for note in programs_grid(file)), "")
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
 from mmcore.verdict import judged
@@ -48,7 +49,7 @@ def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
 def _tried(m: int, n: int, k: int) -> tuple[int, int, int]:
     """Return sizes halved until a product of them can be tried."""
     while m * n * k > MOST_WORK:
-        m, n, k = (-(-size // 2) for size in (m, n, k))
+        m, n, k = (ceil_div(size, 2) for size in (m, n, k))
     return m, n, k
 
 

@@ -8,6 +8,7 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 
@@ -18,9 +19,13 @@ def rounded_down(result: Result, file: FileKernel) -> Iterator[str]:
         return
     kernel, name = file.kernel, file.kernel.entry.partition("<")[0]
     steps = rest_left_out(kernel.source_text(), name, sizes_of(kernel)) if name and kernel.build is None else ""
-    grids = [note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed]
-    if not isinstance(kernel.launch, LaunchText) or not kernel.launch.rounds_down:
-        grids = []
+    down = isinstance(kernel.launch, LaunchText) and kernel.launch.rounds_down
+    grids = programs_grid(file) if down else []
     tiles = [f"the grid {note.value} ({note.why}) is rounded down" for note in grids]
     if reasons := [*filter(None, [steps]), *tiles]:
         yield f"remainders are left out: {', and '.join(reasons)}"
+
+
+def programs_grid(file: FileKernel) -> list[Note]:
+    """Return the grid with which the file's own program launches its kernel; none if it is a guess."""
+    return [note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed]

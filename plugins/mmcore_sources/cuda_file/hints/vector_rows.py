@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
@@ -22,11 +23,11 @@ def vector_rows(result: Result, file: FileKernel) -> Iterator[str]:
         return
     like = {name: getattr(result.cell, name) for name in "mnk"}
     failed = next((each for each in result.sizes if not each["right"]), like)
-    for names in ("nk", "mnk"):
-        sizes = (-(-failed[name] // count) * count if name in names else failed[name] for name in "mnk")
-        cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *sizes)
+    small = small_cell(result.cell, file.kernel)
+    for names, which in (("nk", "n and k"), ("mnk", "m, n and k")):
+        sizes = (ceil_div(failed[name], count) * count if name in names else failed[name] for name in "mnk")
+        cell = at_sizes(small, file.kernel, *sizes)
         if is_clean(measured(cell), file.kernel):
-            which = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
             need = f"vectors of {count} elements need multiples of {count} for {which}"
             yield hint_of(f"the product is right at {size_of(cell)}: {need}", cell)
             return

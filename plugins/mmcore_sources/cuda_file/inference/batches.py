@@ -50,8 +50,7 @@ class WrongStep(NamedTuple):
 
     def __str__(self) -> str:
         step, elements = "·".join(self.step), "·".join(self.elements)
-        goes = f"goes {step} elements from one {self.pointer} of the batch to the next"
-        return f"line {self.line} {goes}; a matrix {self.matrix} has {elements}"
+        return f"line {self.line} {self._goes(step)}; a matrix {self.matrix} has {elements}"
 
     def fault(self, numbers: Mapping[str, int]) -> str:
         """Return the fault of the numbers of a program as a sentence; "" if the step is right or not known there."""
@@ -60,8 +59,11 @@ class WrongStep(NamedTuple):
         step, elements = (math.prod(numbers[name] for name in names) for names in (self.step, self.elements))
         if step == elements:
             return ""
-        goes = f"goes {'·'.join(self.step)} = {step:,} elements from one {self.pointer} of the batch to the next"
-        return f"{goes}; a matrix {self.matrix} of the program has {'·'.join(self.elements)} = {elements:,}"
+        goes, has = self._goes(f"{'·'.join(self.step)} = {step:,}"), f"{'·'.join(self.elements)} = {elements:,}"
+        return f"{goes}; a matrix {self.matrix} of the program has {has}"
+
+    def _goes(self, step: str) -> str:
+        return f"goes {step} elements from one {self.pointer} of the batch to the next"
 
 
 def wrong_steps(body: Body, pointers: Mapping[str, str], sizes: Mapping[str, str]) -> Iterator[WrongStep]:

@@ -17,7 +17,11 @@ def zero_remainders(condition: Node, *, holds: bool) -> Iterator[Node]:
     if any(each.type == "binary_expression" and text_of(each.children[1]) == unclear for each in walk(condition)):
         return
     for node in walk(condition):
-        if node.type == "binary_expression" and text_of(node.children[1]) in "%&" and _asks_for_zero(node) == holds:
+        if (
+            node.type == "binary_expression"
+            and text_of(node.children[1]) in ("%", "&")
+            and _asks_for_zero(node) == holds
+        ):
             yield node
 
 
