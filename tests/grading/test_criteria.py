@@ -1,0 +1,112 @@
+"""The criteria of a rubric, judged by made-up answers on a submission."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mmcore.devices.violations import Violation
+from mmcore.kernel.sizes import Sizes
+from mmcore_grading.answers import Answer
+from mmcore_grading.criteria import Outcome, outcomes
+from mmcore_grading.grading import Grade
+from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.submissions import Submission
+from mmcore_grading.tables import csv_table
+from mmcore_grading.task import Criterion, Task
+
+
+def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
+    assert Answer(2, {"kernel": "mm"}, "Error: it used more than 256 MB of memory").faults == [
+        "it used more than 256 MB of memory"
+    ]
+
+
+@pytest.mark.parametrize(("limit", "points"), [("time limit", 0), ("", 2)])
+def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: float) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    right = {"verified": True, "sizes": [], "not_tried": limit}
+    (found,) = outcomes(task, {name: Answer(0, right) for name in ("compile", "run", "run 8x8x8")}, {})
+    assert (found.points, found.message) == (points, limit and f"not tried at other sizes: {limit}")
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [(32, "a hazard at 32×32×32: shared-race at a.cu:3"), (8, "it is wrong at 32×32×32 (whole tiles)")],
+)
+def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, message: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    race = Violation("shared-race", f"at {at}×{at}×{at}, thread (0, 0) writes", source="a.cu", line=3)
+    size = {"m": 32, "n": 32, "k": 32, "why": "whole tiles", "right": False}
+    document: dict[str, Any] = {"verified": False, "verification": None, "not_tried": ""}
+    document |= {"violations": [race.to_json()], "sizes": [size]}
+    right = Answer(0, {"verified": True})
+    (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
+    assert (found.points, found.message) == (0, message)
+
+
+def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
+    names = ("shown-sizes", "hidden-sizes", "any-size")
+    task = Task("a product", (Sizes(8, 8, 8),), tuple(Criterion(name, 1) for name in names), hidden=(Sizes(9, 9, 9),))
+    advice = "line 3 adds to C: write = instead of +="
+    fault = Violation("unusual-reading", advice, source="a.cu", line=3, hint="--beta 1 if this is meant")
+    wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None, "sizes": []})
+    right = Answer(0, {"verified": True})
+    answers = {"compile": right, "run 8x8x8": right, "run 9x9x9": right, "run": wrong}
+    grade = Grade("a", "a.cu", tuple(outcomes(task, answers, {})))
+    assert [(each.points, each.message) for each in grade.outcomes] == [
+        (0, f"unusual-reading at a.cu:3: {advice}"),
+        (0, "not counted: it is right only in the unusual reading"),
+        (0, "not counted: it is right only in the unusual reading"),
+    ]
+    page = student_page(task, grade, Submission("a", (("a.cu", b"one\ntwo\nthree\n"),)))
+    below = page.partition("What is missing")[2]
+    assert (below.count(advice), "--beta" in page) == (1, False)
+    assert below.index("three</") < below.index(advice)
+
+
+@pytest.mark.parametrize("kind", ["uncovered-product", "unwritten-output"])
+def test_a_part_of_c_that_is_left_out_is_no_hazard(kind: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2), Criterion("no-hazards", 1)))
+    fault = Violation(kind, "the grid is 2×2", array="C", source="a.cu", line=3)
+    document: dict[str, Any] = {"verified": False, "violations": [fault.to_json()], "verification": None}
+    document |= {"sizes": [], "not_tried": "", "hazards": "none"}
+    right = Answer(0, {"verified": True})
+    found = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
+    assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, kind), (1, "")]
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [("9x9x9", "at 9×9×9: out-of-bounds-read at a.cu:3: reads"), ("7x7x7", "there is one at a size that is not shown")],
+)
+def test_a_hazard_at_a_size_of_the_task_costs_no_hazards(size: str, message: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8), Sizes(9, 9, 9)), (Criterion("no-hazards", 1),), hidden=(Sizes(7, 7, 7),))
+    fault = Violation("out-of-bounds-read", "reads", array="A", source="a.cu", line=3)
+    right = Answer(0, {"verified": True, "hazards": "none"})
+    wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None})
+    answers = dict.fromkeys(("compile", "run", "run 7x7x7", "run 8x8x8", "run 9x9x9"), right) | {f"run {size}": wrong}
+    (found,) = outcomes(task, answers, {})
+    assert (found.points, found.message) == (0, message)
+
+
+def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
+    criteria = Criterion("shown-sizes", 2), Criterion("hidden-sizes", 2), Criterion("no-hazards", 1)
+    task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(9, 9, 9),))
+    refusal = "Error: file.a: 8×8×8 is not what the source fixes, m×n×k = 24×24×24; --size 24x24x24 asks for that"
+    refused, right = Answer(2, None, refusal), Answer(0, {"verified": True})
+    answers = {"compile": right, "run": right, "run 8x8x8": refused, "run 9x9x9": refused}
+    grade = Grade("ada", "a.cu", tuple(outcomes(task, answers, {})))
+    assert [each.message for each in grade.outcomes] == [
+        "not run at 8×8×8: the source fixes 24×24×24",
+        "not run at a size that is not shown: the source fixes 24×24×24",
+        "not counted: it was run at no shown size",
+    ]
+    assert "<dt>not run at each size</dt><dd>ada</dd>" in class_page(task, [grade], None)
+
+
+def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
+    table = csv_table(task, [Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))])
+    assert table.splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
