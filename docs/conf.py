@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("sbatch", BashLexer)
     app.add_lexer("crontab", BashLexer)
     app.connect("source-read", _adapt)
-    app.connect("build-finished", _add_gallery)
+    app.connect("builder-inited", _begin_gallery)
 
 
 def _adapt(app: Sphinx, page: str, source: list[str]) -> None:
@@ -51,10 +52,12 @@ def _adapt(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "".join(_toctree(*group) for group in _GROUP.findall(source[0]))
 
 
-def _add_gallery(app: Sphinx, failed: Exception | None) -> None:
-    """Write the reports of the gallery, which its page links to."""
-    if not failed and app.builder.name == "html":
-        runpy.run_path(str(_DOCS / "gallery.py"))["write_all"](Path(app.outdir) / "gallery")
+def _begin_gallery(app: Sphinx) -> None:
+    """Write the reports of the gallery, which its page links to, while the pages are read."""
+    if app.builder.name == "html":
+        write_all = runpy.run_path(str(_DOCS / "gallery.py"))["write_all"]
+        written = ThreadPoolExecutor(1).submit(write_all, Path(app.outdir) / "gallery")
+        app.connect("build-finished", lambda app, failed: written.result())
 
 
 def _inside(link: re.Match[str]) -> str:

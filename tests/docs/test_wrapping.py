@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from bench.studies.public_kernels.corpus import KERNELS
-from mmcore import DeviceProperties, Kernel, Unsupported
+from mmcore import DeviceProperties, Kernel, Unsupported, run
 from mmcore.kernel.arguments import FACTORS, SIZES, Argument, scalar_of
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
@@ -149,16 +149,21 @@ def test_a_declaration_says_what_ours_of_the_same_kernel_says(name: str) -> None
 
 
 @pytest.mark.usefixtures("site")
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        *(("siboehm.kernel10", f"128x256x16{config}", "C=0.5AB+3C, m×n×k") for config in ("", " --config BM=64")),
-        *(("cuda_samples.matrixmul_drv", f"64x96x32 --block {n}", f"{2 * n * n * 4} bytes") for n in (8, 16, 32)),
-    ],
-)
-def test_each_config_has_its_own_instance_of_a_template_or_function_of_ptx(name: str, options: str, said: str) -> None:
-    result = mmcore("run", name, "--device", "emulator", "--size", *options.split())
-    assert (result.exit_code, said in result.stdout) == (0, True), result.output
+@pytest.mark.parametrize("config", [{}, {"BM": 64}], ids=str)
+def test_each_config_has_its_own_instance_of_a_template(config: dict[str, int]) -> None:
+    result = run("siboehm.kernel10", m=128, n=128, k=16, config=config, device="emulator", hazards=False)
+    assert (result.verified, result.operation, result.grid) == (
+        True,
+        "C=0.5AB+3C",
+        (1, 128 // config.get("BM", 128), 1),
+    )
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("edge", [8, 16, 32])
+def test_each_config_has_its_own_function_of_ptx(edge: int) -> None:
+    result = run("cuda_samples.matrixmul_drv", m=64, n=96, k=32, block=edge, device="emulator", hazards=False)
+    assert (result.verified, result.shared_bytes) == (True, 2 * edge * edge * 4)
 
 
 @pytest.mark.usefixtures("site")
