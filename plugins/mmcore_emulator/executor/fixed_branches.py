@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from mmcore_emulator.isa.entries import Compute, Move
@@ -30,6 +32,7 @@ class FixedBranches:
         for index, block in enumerate(blocks):
             for following in block.successors:
                 self._before[following].append(index)
+        self._definitions = cache(self._definitions_in)
 
     def excludes(self, index: int, first: int | None) -> bool:
         """Return whether the branch of a block, which has gone one way, goes the same way at each size.
@@ -71,15 +74,22 @@ class FixedBranches:
         found, pending, entered = set[tuple[int, int]](), [*uses], set[int]()
         while pending:
             register, block, position = pending.pop()
-            instructions = self._blocks[block].instructions[:position]
-            writing = [number for number, at in enumerate(instructions) if register in destinations(at)]
-            if writing:
-                found.add((block, writing[-1]))
+            positions = self._definitions(block).get(register, [])
+            if earlier := bisect_left(positions, position):
+                found.add((block, positions[earlier - 1]))
                 continue
             fresh = set(self._before[block]) - entered
             entered |= fresh
             pending += (_Use(register, number, len(self._blocks[number].instructions)) for number in fresh)
         return found
+
+    def _definitions_in(self, block: int) -> dict[Register, list[int]]:
+        """Return the positions of a block's instructions that write each register, in order."""
+        positions = defaultdict[Register, list[int]](list)
+        for position, at in enumerate(self._blocks[block].instructions):
+            for register in destinations(at):
+                positions[register].append(position)
+        return positions
 
 
 def _follows_from_block(at: Instruction) -> bool:
