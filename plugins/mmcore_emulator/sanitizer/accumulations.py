@@ -31,12 +31,14 @@ def accumulating_stores(blocks: Sequence[Block]) -> frozenset[int]:
 
 def _sources(store: Instruction, definitions: Mapping[Register, list[Instruction]]) -> set[Register]:
     """Return the registers from which the line of a store, and moves elsewhere, compute its value."""
-    sources, rest = set[Register](), [*_values(store)]
+    sources, rest, seen = set[Register](), [*_values(store)], set[int]()
     while rest:
         for at in definitions.get(rest.pop(), ()):
-            if _line(at) == _line(store) or effect(at).kind == "move":
-                rest += {*reads(at)} - sources
-                sources.update(reads(at))
+            if id(at) not in seen and (_line(at) == _line(store) or effect(at).kind == "move"):
+                seen.add(id(at))
+                fresh = {*reads(at)} - sources
+                rest += fresh
+                sources |= fresh
     return sources
 
 
