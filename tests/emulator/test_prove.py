@@ -62,6 +62,8 @@ def test_what_is_not_proved_has_a_reason_with_its_line(tmp_path: Path, name: str
 
 
 STALE = "{ const int q = p < 16 ? p : p - 8; sum += A[row * k + q] * B[q * n + column]; }"
+TURNED = "B[(p / 8 * 8 + column % 8) * n + column / 8 * 8 + p % 8]"
+FOREIGN = "sum += A[(row ^ 1) * k + p] * B[p * n + (column ^ 1)];"
 DIFFERENCES = {
     "lacks A[0][23]·B[23][0]; k = 23 is the last of tile 3 of 3 by BK = 8": ("p < k", "p < k - 1"),
     "lacks A[0][k]·B[k][0] for k = 16 to 23, the last 8 of 24; that is tile 3 of 3 by BK = 8": ("p < k", "p < k - 8"),
@@ -72,6 +74,9 @@ DIFFERENCES = {
     "lacks A[0][3]·B[3][0], the first wrong product": (TERM, f"if (p != 3 && p != 9) {TERM}"),
     "has A[0][k−8]·B[k−8][0] instead of A[0][k]·B[k][0] for k = 16 to 23": (TERM, STALE),
     "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
+    "has A[0][1]·B[0][0] instead of A[0][0]·B[0][0]": ("A[row * k + p]", "A[row * k + (p ^ 1)]"),
+    "has A[0][1]·B[0][1], where the product has A[0][1]·B[1][0]": ("B[p * n + column]", TURNED),
+    "has A[1][3]·B[3][1], no product of it": (TERM, f"{{ {TERM} if (p == 3) {FOREIGN} }}"),
     "is the element (1, 0) of the product": ("A[row * k + p]", "A[(row ^ 1) * k + p]"),
 }
 

@@ -170,6 +170,13 @@ def test_a_race_in_it_is_found(folder: Path) -> None:
     assert (result.exit_code, "shared-race" in result.output) == (1, True)
 
 
+def test_exchanged_coordinates_of_a_copy_are_named(folder: Path) -> None:
+    exchanged = source(RETURNED).replace("step * BK, blockIdx.y * BM", "blockIdx.y * BM, step * BK")
+    (folder / "my.cu").write_text(exchanged)
+    output = command(*shlex.split("run my.cu --device emulator --size 64 --seed 1 --quiet")).output
+    assert "with step * BK, blockIdx.y * BM as coordinates of the copy in line 33:" in output
+
+
 def test_without_host_code_the_suggested_boxes_can_be_pasted(folder: Path) -> None:
     (folder / "my.cu").write_text(source(""))
     refused = command(*shlex.split("run my.cu --device emulator"))

@@ -122,34 +122,44 @@ class WrongSum:
             yield Term(self._terms(row, turned), 0, f"A[{self.row}][k]·B[{self.column}][k]")
 
     def _first_wrong_row(self, differs: Callable[[Mapping[str, Residues]], Residues]) -> str:
-        """Return the first k whose products are wrong, or a range of it, from runs in which rows of B are zero."""
+        """Return the first k whose products are wrong, or a range of it, from runs in which elements of B are zero."""
         end = time.monotonic() + _SECONDS
 
-        def kept(rows: slice, columns: slice = slice(None)) -> Residues:
+        def excess(rows: slice, columns: slice = slice(None)) -> Residues:
             b = field.zeros(self.problem.shape("B"))
             for zeros, values in zip(b, self.given["B"], strict=True):
                 zeros[rows, columns] = values[rows, columns]
             return differs({**self.given, "B": b})
 
-        right, wrong = 0, self.problem.k
-        if _is_zero(kept(slice(0, wrong))) or not _is_zero(kept(slice(0, 0))):
+        if _is_zero(excess(slice(None))) or not _is_zero(excess(slice(0))):
             return ""
-        while wrong - right > 1 and time.monotonic() < end:
-            middle = (right + wrong) // 2
-            right, wrong = (middle, wrong) if _is_zero(kept(slice(0, middle))) else (right, middle)
-        if wrong - right > 1:
-            return (
-                f"the first wrong product of {self.name} has a k from {right} to {wrong - 1}{self._tile(right, wrong)}"
-            )
-        product, column = self._product(right), slice(self.column, self.column + 1)
-        excess = kept(slice(right, wrong), column)
-        term = self._terms(
-            *(_part(each, slice(right, wrong)) for each in (self._row(self.row), self._column(self.column)))
-        )
+        rows = _first_wrong(self.problem.k, excess, end)
+        row, tile = rows.start, self._tile(rows.start, rows.stop)
+        if rows.stop - row > 1:
+            return f"the first wrong product of {self.name} has a k from {row} to {rows.stop - 1}{tile}"
+        own = excess(rows, slice(self.column, self.column + 1))
+        term = self._terms(*(_part(each, rows) for each in (self._row(self.row), self._column(self.column))))
         for times in range(-_MOST_TIMES, _MOST_TIMES):
-            if times and field.equal(_scaled(_sum(term), times), excess):
-                return f"{self._has(product, times + 1)}, the first wrong product{self._tile(right, wrong)}"
-        return f"the first wrong product of {self.name} has an element of row {right} of B{self._tile(right, wrong)}"
+            if times and field.equal(_scaled(term, times), own):
+                return f"{self._has(self._product(row), times + 1)}, the first wrong product{tile}"
+        columns = _first_wrong(self.problem.n, lambda several: excess(rows, several), end)
+        is_found = columns.stop - columns.start == 1
+        other = self._other_product(row, columns.start, excess(rows, columns)) if is_found else ""
+        return other or f"the first wrong product of {self.name} has an element of row {row} of B{tile}"
+
+    def _other_product(self, row: int, column: int, excess: Residues) -> str:
+        """Return the wrong product that has one element of B, from its excess; "" if it has no single element of A."""
+        terms = self._terms(self.given["A"], _part(self.given["B"], (row, column)))
+        if column == self.column:
+            terms = field.subtract(terms, _part(terms, (self.row, row)))
+        places = np.argwhere(field.equal(terms, excess))
+        if len(places) != 1:
+            return ""
+        of_a, k = map(int, places[0])
+        text = f"{self.name} has A[{of_a}][{k}]·B[{row}][{column}]"
+        if column == self.column:
+            return f"{text} instead of {self._product(row)}"
+        return f"{text}, where the product has {self._product(k)}" if of_a == self.row else f"{text}, no product of it"
 
     def _has(self, product: str, times: int) -> str:
         if not times:
@@ -194,6 +204,15 @@ class WrongSum:
 
     def _terms(self, a: Residues, b: Residues) -> Residues:
         return _scaled(field.multiply(a, b), self.problem.alpha)
+
+
+def _first_wrong(count: int, excess: Callable[[slice], Residues], end: float) -> slice:
+    """Return the first of some rows or columns that alone has an excess, or at ``end`` a range that it is in."""
+    right, wrong = 0, count
+    while wrong - right > 1 and time.monotonic() < end:
+        middle = (right + wrong) // 2
+        right, wrong = (middle, wrong) if _is_zero(excess(slice(middle))) else (right, middle)
+    return slice(right, wrong)
 
 
 def _range(terms: Residues, total: Residues) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Changes of tensor cores' code: layouts, ``ldmatrix``, fragments of ``mma``, descriptors, parities of mbarriers."""
+"""Changes of tensor cores' code: layouts, ``ldmatrix``, fragments, descriptors, coordinates, parities of mbarriers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mmcore_sources.cuda_file.repairs.fragment_edits import fragment_edits
 _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_major": "mem_col_major",
                  "mem_col_major": "mem_row_major"}  # fmt: skip
 _WAITS = re.compile(r"wait", re.IGNORECASE)
+_TENSOR_COPY = re.compile(r"cp[._]async[._]bulk[._]tensor")
 _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
 
 
@@ -26,6 +27,7 @@ def parity_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
     yield from fragment_edits(source, nodes)
+    yield from _exchanged_coordinates(source, nodes)
     for node in nodes:
         word = text_of(node)
         if node.type in ("type_identifier", "identifier") and word in _OTHER_LAYOUT:
@@ -40,6 +42,20 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     if masked:
         units = [(each, f"({text_of(each.children[0])} >> 4) & 0x3FFF") for each in masked]
         yield replaced(source, units, "a descriptor's offsets in units of 16 bytes")
+
+
+def _exchanged_coordinates(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which two coordinates of a copy by a tensor map have changed places."""
+    definitions = [each for each in nodes if each.type == "function_definition" and _TENSOR_COPY.search(text_of(each))]
+    names = {text_of(each.children_by_field_name("declarator")[0]).partition("(")[0].strip() for each in definitions}
+    for call in (each for each in nodes if each.type == "call_expression"):
+        name, arguments = text_of(call.children[0]), call.child_by_field_name("arguments")
+        if arguments is None or not (name in names or _TENSOR_COPY.search(name)):
+            continue
+        for one, other in itertools.pairwise(arguments.named_children):
+            left, right = text_of(one), text_of(other)
+            if left != right and "&" not in left + right:
+                yield replaced(source, [(one, right), (other, left)], f"{right}, {left} as coordinates of the copy")
 
 
 def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
