@@ -67,6 +67,7 @@ class Checking(Observer):
         self._memory_hazards = functools.partial(
             MemoryHazards, shadows, self._layout, flag_reads, loops, numbers, accumulating
         )
+        self._most_threads = translation.most_threads
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.reads_flags = flag_reads.any
@@ -84,7 +85,14 @@ class Checking(Observer):
             observers.append(Asynchrony(clocks, report, waits, self._loops))
         if not self._registers.idle:
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
-        return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)
+        return BatchHazards(
+            [*observers, self._memory_hazards(clocks, early, record, self._missing(batch.block.size))], recorder
+        )
+
+    def _missing(self, threads: int) -> str:
+        """Return a clause if a block has fewer threads than the source says, which may be why something is missing."""
+        most = self._most_threads
+        return f"; the block has {threads} threads, and __launch_bounds__ says {most}" if threads < (most or 0) else ""
 
     def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         assert watcher is not None

@@ -67,7 +67,7 @@ class MemoryHazards(Observer):
 
     ``instructions`` numbers the instructions that have accessed memory in the launch. ``accumulating`` stores, by
     identity, add to an element in place. ``early`` checks accesses before the previous launch is over; it is None in
-    a launch that begins after that.
+    a launch that begins after that. ``missing`` is a clause on what may be missing, for reads of unwritten elements.
     """
 
     def __init__(
@@ -81,7 +81,9 @@ class MemoryHazards(Observer):
         clocks: BatchClocks,
         early: EarlyAccesses | None,
         record: Record,
+        missing: str,
     ) -> None:
+        self._unwritten = f", where nothing has been written: its value may be anything{missing}"
         self._global, self._layout, self._flag_reads, self._instructions = shadows, layout, flag_reads, instructions
         self._accumulating, self._clocks, self._early, self._record = accumulating, clocks, early, record
         self._order, self._numbers, self._batch = clocks.order, clocks.numbers, clocks.numbers.batch
@@ -286,8 +288,7 @@ class MemoryHazards(Observer):
                 self._clocks.write(flag, lane, releases, adds=accesses.access.kind == "atomic")
 
     def _check_written(self, accesses: ArrayAccess) -> None:
-        text = ", where nothing has been written: its value may be anything"
-        self._report("uninitialized-read", accesses, ~accesses.shadow.written[accesses.index], text)
+        self._report("uninitialized-read", accesses, ~accesses.shadow.written[accesses.index], self._unwritten)
 
     def _report(self, kind: str, accesses: ArrayAccess, wrong: Flags, text: str) -> None:
         if wrong.any():

@@ -17,6 +17,7 @@ from mmcore_emulator import Check
 from mmcore_emulator.adapter.check import check_cell
 from tests.core.test_kernels import KERNELS
 from tests.emulator.modern import BF16_PANEL, PANELS, SPLIT_K
+from tests.wrong_kernels import kernel
 
 LEADING = {"lda": 50, "ldb": 60, "ldc": 70}
 
@@ -72,6 +73,13 @@ def test_kernel10_at_65_reads_past_a_and_writes_past_c() -> None:
     assert (read.count, read.block, read.thread) == (31 * 96, Dim3(0, 2, 0), Dim3(0, 1, 0))
     # C ends with element 64·65 + 64: columns 65 to 95 of row 64 are outside, and all rows below it.
     assert write.count == 31 + 31 * 96
+
+
+def test_a_block_smaller_than_its_launch_bounds_is_named_where_elements_are_missing(tmp_path: Path) -> None:
+    filled = "__shared__ float last; if (threadIdx.y == 15) last = k - 16; __syncthreads(); float sum = last;"
+    small = kernel(tmp_path, ("void", "void __launch_bounds__(256)"), ("float sum = 0.0f;", filled))
+    (read,) = check(small, 16).violations
+    assert "; the block has 128 threads, and __launch_bounds__ says 256" in read.message
 
 
 def test_naive_guard_at_65_reads_elements_that_exited_threads_should_have_loaded() -> None:

@@ -24,6 +24,7 @@ class Translation:
     steps: list[CompiledBlock]  # its blocks, the entry first
     registers: Registers  # the registers' initial values
     layout: Layout  # addresses of its variables and parameters
+    most_threads: int | None = None  # threads of a block by ``__launch_bounds__``; None without it
     _behind: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -62,4 +63,4 @@ def translate(
     symbols = {**layout.addresses, **layout.parameters, **module_addresses}
     generator = CodeGenerator(symbols, frozenset(read), capability, domain)
     steps = [generator.compile(block) for block in blocks_of(function)]
-    return Translation(steps, generator.initial_registers(), layout)
+    return Translation(steps, generator.initial_registers(), layout, function.threads.get("maxntid"))
