@@ -16,7 +16,7 @@ from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.declared_repairs import declared_repairs
 from mmcore_sources.cuda_file.hints.declared_types import types_of_source
-from mmcore_sources.cuda_file.hints.find import LAYOUTS, reads_by_columns, says
+from mmcore_sources.cuda_file.hints.readings import LAYOUTS, reads_by_columns, says
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, measured, size_of, small_cell
 from mmcore_sources.cuda_file.repairs.launch_changes import renamed
 
