@@ -128,8 +128,9 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     found = kernel(product(indexes, parameters, of="blockIdx.x,blockIdx.y"))
     assert (found.column_major, found.arguments) == ("ABC", ("A", "B", "C", "m", "n", "k"))
     assert grid(found) == "ceil(m / bx), ceil(n / by)"
-    mixed = kernel(product(("A[i * K + p]", "B[j * K + p]", "C[i * N + j]"), parameters))
-    assert (mixed.column_major, mixed.arguments) == ("B", ("A", "B", "C", "m", "n", "k"))
+    for columns, a, b in (("B", "A[i * K + p]", "B[j * K + p]"), ("A", "A[p * M + i]", "B[p * N + j]")):
+        mixed = kernel(product((a, b, "C[i * N + j]"), parameters).replace("p < 9", "p < K"))
+        assert (mixed.column_major, mixed.arguments) == (columns, ("A", "B", "C", "m", "n", "k"))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from mmcore_sources.cuda_file.inference.roles import (
 )
 from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
-from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
+from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
 from mmcore_sources.cuda_file.inference.tensor_maps import aligned_rows, of_elements, with_boxes
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
@@ -170,6 +170,8 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
         return stored_columns(kernel.body, kernel.launch, roles, kernel.maps)
     if reads_b_by_columns(kernel.body, roles.pointers, set(roles.sizes)):
         columns, what, why = "B", "storage of B", "as the source steps over B"
+    elif reads_a_by_columns(kernel.body, roles.pointers, roles.sizes):
+        columns, what, why = "A", "storage of A", "as the source steps over A"
     elif roles.by_columns:
         columns, what, why = "ABC", "storage", "as the source steps over A, B and C"
     else:

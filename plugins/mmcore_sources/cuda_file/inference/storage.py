@@ -32,6 +32,12 @@ def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str])
     return _strided_by_blocks(body, matrices, sizes) == (True, True)
 
 
+def reads_a_by_columns(body: Body, matrices: Mapping[str, str], sizes: Mapping[str, str]) -> bool:
+    """Return whether a kernel reads B as if it were stored by rows, and A by columns of length m."""
+    names, m = {*sizes}, {name for name, role in sizes.items() if role == "m"}
+    return _strided_by_blocks(body, matrices, names) == (False, False) and strides_of(body, matrices["A"], names) == m
+
+
 def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
     """Return whether the terms with a block's index have a size as factor, for A and B; None if there are no terms."""
     strided = []

@@ -17,7 +17,9 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
 _ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fortran|cublas|IDX2[CF]", re.IGNORECASE)
-_TRANSPOSED = re.compile(r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\bB_?T\b|\bBt\b|B\^T|\brow\.col\b", re.IGNORECASE)
+_TRANSPOSED = re.compile(
+    r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\b[AB](?:_?T|t)\b|\b[A-Z]\^T|\brow\.col\b", re.IGNORECASE
+)
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -82,10 +84,10 @@ def unusual_readings(
         advice = f"{instead}, or zero C {before}" if line else ""
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks, line, advice)
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
-    if columns == "B" or (columns and by_map):
+    if columns in ("A", "B") or (columns and by_map):
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
         evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
-        evidence = evidence or (_first_side_of_b(launch, body, roles) if launch else "")
+        evidence = evidence or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
         usual, which = {"column_major": ""}, " and ".join(columns)
         yield Unusual(
             f"{which} stored by columns", f"{which} stored by rows", usual, f"--column-major {columns}", evidence

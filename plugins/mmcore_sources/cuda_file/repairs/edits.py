@@ -11,7 +11,7 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.index_edits import index_edits
+from mmcore_sources.cuda_file.repairs.index_edits import index_edits, transposed_elements
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
@@ -71,6 +71,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from _other_strides(source, nodes)
     yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, operands.sizes)
+    yield from transposed_elements(source, nodes, operands)
     yield from bound_edits(source, nodes, operands.sizes)
     yield from index_edits(source, nodes)
     yield from _multiplied(source, nodes)

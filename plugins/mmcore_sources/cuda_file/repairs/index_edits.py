@@ -1,4 +1,4 @@
-"""Changes of the variables in indexes: two of them exchanged, or one thread's variable for another one."""
+"""Changes of the variables in indexes: two exchanged, one thread's for another, rows and columns exchanged."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, is_stored_to, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.operands import Operands
 
 _BUILT_IN = {"threadIdx", "blockIdx"}
 
@@ -29,6 +30,33 @@ def index_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             if other not in used and variables[one] == variables[other] and _BUILT_IN & variables[one]:
                 yield _within(source, place, {one: other})
     yield from _exchanged_in_lines(source, nodes, variables)
+
+
+def transposed_elements(source: bytes, nodes: Sequence[Node], operands: Operands) -> Iterator[Edit]:
+    """Yield sources with ``X[j * n + i]`` for each ``X[i * m + j]`` of a matrix whose rows have n elements."""
+    changes: dict[str, list[tuple[Node, str]]] = {}
+    for node in (each for each in nodes if operands.is_element(each, "ABC")):
+        pointer, index = text_of(node.children[0]), node.children[1].named_children[0]
+        length = operands.extents(operands.matrices[pointer])[1]
+        if length and (turned := _turned(index, {*operands.sizes} - {length}, length)):
+            changes.setdefault(pointer, []).append((index, turned))
+    for pointer, places in changes.items():
+        index, turned = places[0]
+        yield replaced(source, places, f"{pointer}[{turned}] instead of {pointer}[{text_of(index)}]")
+
+
+def _turned(index: Node, sizes: set[str], length: str) -> str:
+    """Return ``j * length + i`` for ``i * size + j`` with one of some sizes; "" for other indexes."""
+    if index.type != "binary_expression" or text_of(index.children[1]) != "+":
+        return ""
+    product, rest = index.children[0], index.children[2]
+    if product.type != "binary_expression" or text_of(product.children[1]) != "*":
+        return ""
+    factors = [text_of(product.children[0]), text_of(product.children[2])]
+    if factors[1] not in sizes:
+        factors.reverse()
+    words = text_of(rest) if rest.type in ("identifier", "parenthesized_expression") else f"({text_of(rest)})"
+    return f"{words} * {length} + {factors[0]}" if factors[1] in sizes else ""
 
 
 def _variables(nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
