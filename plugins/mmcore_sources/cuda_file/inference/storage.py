@@ -34,8 +34,9 @@ def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str])
 
 def reads_a_by_columns(body: Body, matrices: Mapping[str, str], sizes: Mapping[str, str]) -> bool:
     """Return whether a kernel reads B as if it were stored by rows, and A by columns of length m."""
-    names, m = {*sizes}, {name for name, role in sizes.items() if role == "m"}
-    return _strided_by_blocks(body, matrices, names) == (False, False) and strides_of(body, matrices["A"], names) == m
+    lengths = strides_of(body, matrices["A"], {*sizes})
+    of_m = {sizes[name] for name in lengths} == {"m"}
+    return of_m and _strided_by_blocks(body, matrices, {*sizes}) == (False, False)
 
 
 def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
