@@ -19,7 +19,7 @@ from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
-from mmcore_sources.cuda_file.hints.rounded_down import programs_grid
+from mmcore_sources.cuda_file.hints.rounded_down import of_program
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
     at_sizes,
@@ -124,14 +124,16 @@ def _tried(
         if len(right) >= len(needed):
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             if "grid" in values:
-                why = _instead_of_programs(file) + (why or right_in_squares(cells[0], file.kernel))
+                why = _instead_of_programs(file, "grid") + (why or right_in_squares(cells[0], file.kernel))
+            elif "block" in values:
+                why = _instead_of_programs(file, "block")
             yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
             return
 
 
-def _instead_of_programs(file: FileKernel) -> str:
-    """Return the grid of the file's program, with its line, as the contrast to another; empty if it has none."""
-    return next((f", not with {note.value}, {note.why}" for note in programs_grid(file)), "")
+def _instead_of_programs(file: FileKernel, what: str) -> str:
+    """Return the block or grid of the file's program, with its line, as the contrast to another; "" if it has none."""
+    return next((f", not with {note.value}, {note.why}" for note in of_program(file, what)), "")
 
 
 def says(text: str, values: Mapping[str, Any]) -> str:

@@ -20,12 +20,12 @@ def rounded_down(result: Result, file: FileKernel) -> Iterator[str]:
     kernel, name = file.kernel, file.kernel.entry.partition("<")[0]
     steps = rest_left_out(kernel.source_text(), name, sizes_of(kernel)) if name and kernel.build is None else ""
     down = isinstance(kernel.launch, LaunchText) and kernel.launch.rounds_down
-    grids = programs_grid(file) if down else []
+    grids = of_program(file, "grid") if down else []
     tiles = [f"the grid {note.value} ({note.why}) is rounded down" for note in grids]
     if reasons := [*filter(None, [steps]), *tiles]:
         yield f"remainders are left out: {', and '.join(reasons)}"
 
 
-def programs_grid(file: FileKernel) -> list[Note]:
-    """Return the grid with which the file's own program launches its kernel; none if it is a guess."""
-    return [note for note in inferred_of(file.reference).notes if note.what == "grid" and not note.guessed]
+def of_program(file: FileKernel, what: str) -> list[Note]:
+    """Return the "block" or "grid" with which the file's own program launches its kernel; none if it is a guess."""
+    return [note for note in inferred_of(file.reference).notes if note.what == what and not note.guessed]

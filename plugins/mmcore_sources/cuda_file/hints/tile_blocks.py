@@ -15,7 +15,7 @@ _WARP = 32
 
 
 def blocks_of_tiles(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield block and grid of square tiles that the source steps by or keeps in shared memory, where they differ."""
+    """Yield blocks of square tiles that the source steps by or keeps in shared memory, also with a grid of them."""
     rule, text = kernel.launch, kernel.source_text()
     if not isinstance(rule, LaunchText) or len(rule.parts) < 2:
         return
@@ -27,6 +27,7 @@ def blocks_of_tiles(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     for edge in sorted(edges):
         if edge <= _MOST and (block.x, block.y) != (edge, edge):
             grid = ", ".join(f"ceil({axis} / {edge})" for axis in axes)
+            yield f"--block {edge}x{edge}", {"block": f"{edge}x{edge}"}
             yield f"a block and a grid of {edge}×{edge} tiles", {"block": f"{edge}x{edge}", "grid": grid}
 
 
