@@ -18,7 +18,19 @@ from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 
-KERNELS = ("naive", "tiled", "guarded", "members", "flat", "fragments", "registers", "packed", "warp", "threads")
+KERNELS = (
+    "naive",
+    "tiled",
+    "buffers",
+    "guarded",
+    "members",
+    "flat",
+    "fragments",
+    "registers",
+    "packed",
+    "warp",
+    "threads",
+)
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
 
 

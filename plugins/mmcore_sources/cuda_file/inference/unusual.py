@@ -18,7 +18,7 @@ _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
 _ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fortran|cublas|IDX2[CF]", re.IGNORECASE)
 _TRANSPOSED = re.compile(
-    r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\b[AB](?:_?T|t)\b|\b[A-Z]\^T|\brow\.col\b", re.IGNORECASE
+    r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\b[AB](?:_?T|t)\b|\^\s*T\b|\brow\.col\b", re.IGNORECASE
 )
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

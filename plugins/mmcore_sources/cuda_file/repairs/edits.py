@@ -11,7 +11,7 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.index_edits import index_edits, transposed_elements
+from mmcore_sources.cuda_file.repairs.index_edits import index_edits, other_buffers, transposed_elements
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
@@ -59,7 +59,8 @@ def _with_wider_sum(text: str, entry: str, element: str) -> Edit | None:
 
 def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[Edit]:
     source, nodes = text.encode(), device_nodes(text, entry)
-    yield from parity_edits(source, nodes)  # first, as a hazard that names a wait leaves little time
+    yield from parity_edits(source, nodes)  # these two first, as a hazard leaves little time
+    yield from other_buffers(source, nodes)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)

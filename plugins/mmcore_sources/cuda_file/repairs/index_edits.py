@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, is_stored_to, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.operands import Operands
 
+_OTHER_BUFFER = re.compile(r"1 - (\w+)|!(\w+)|(\w+) \^ 1|\((\w+) (?:\+ 1\) % 2|\^ 1\))")
 _BUILT_IN = {"threadIdx", "blockIdx"}
 
 
@@ -57,6 +59,17 @@ def _turned(index: Node, sizes: set[str], length: str) -> str:
         factors.reverse()
     words = text_of(rest) if rest.type in ("identifier", "parenthesized_expression") else f"({text_of(rest)})"
     return f"{words} * {length} + {factors[0]}" if factors[1] in sizes else ""
+
+
+def other_buffers(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources that access the other one of two buffers, ``X[b ^ 1]`` for ``X[b]`` or the reverse."""
+    indexes = [each.children[1].named_children[0] for each in nodes if each.type == "subscript_expression"]
+    matches = [match for each in indexes if (match := _OTHER_BUFFER.fullmatch(text_of(each)))]
+    others = {str(match[match.lastindex or 0]): match[0] for match in matches}
+    others |= {other: buffer for buffer, other in others.items()}
+    for index in indexes:
+        if other := others.get(text_of(index)):
+            yield replaced(source, [(index, other)])
 
 
 def _variables(nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
