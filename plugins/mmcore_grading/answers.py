@@ -32,6 +32,7 @@ UNUSUAL_READING = "unusual-reading"
 """A kind of violation: right if read as another product; its hint is an option."""
 
 _FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
+_UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 
 Document: TypeAlias = Mapping[str, Any]
@@ -54,8 +55,14 @@ class Answer:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = COMMAND_LINES.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
+        sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package else sentence
         limit = "20 times limits.seconds of the task is the limit"
         return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
+
+    @property
+    def lacks_package(self) -> bool:
+        """True if the file needs a package that is not installed here."""
+        return self.document is None and _UNINSTALLED.search(self.message) is not None
 
     @property
     def faults(self) -> Sequence[str]:

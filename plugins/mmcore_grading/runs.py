@@ -56,8 +56,11 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """True if the processes answered or reached a limit; an interruption or a crash ends them before that."""
-        return self.ended != _UNANSWERED
+        """True if the processes answered or reached a limit; an interruption or a crash ends them before that.
+
+        A file that lacks a package is to be run again, as it may have been installed.
+        """
+        return self.ended != _UNANSWERED and not any(each.lacks_package for each in self.answers.values())
 
 
 class Runs:

@@ -12,6 +12,7 @@ from mmcore_grading.answers import Answer
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.runs import Run
 from mmcore_grading.submissions import Submission
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import Criterion, Task
@@ -20,6 +21,15 @@ from mmcore_grading.task import Criterion, Task
 def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
     assert Answer(2, {"kernel": "mm"}, "Error: it used more than 256 MB of memory").faults == [
         "it used more than 256 MB of memory"
+    ]
+
+
+def test_a_file_is_not_graded_and_runs_again_where_a_package_is_missing() -> None:
+    missing = Answer(2, None, "Error: Numba is not installed; python -m pip install 'mmcore-cuda[numba]' brings it")
+    assert missing.reason.startswith("not graded: Numba is not installed")
+    assert [Run({"compile": each}).is_complete for each in (missing, Answer(2, None, "Error: Numba rejects it"))] == [
+        False,
+        True,
     ]
 
 

@@ -133,6 +133,12 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
         assert (mixed.column_major, mixed.arguments) == (columns, ("A", "B", "C", "m", "n", "k"))
 
 
+def test_a_wrong_length_of_the_rows_of_c_changes_no_size_that_is_named_as_usual() -> None:
+    parameters = "const float *A, const float *B, float *C, int M, int N, int K"
+    found = kernel(product(("A[i * K + p]", "B[j * K + p]", "C[i * M + j]"), parameters))
+    assert (found.arguments, found.column_major) == (("A", "B", "C", "m", "n", "k"), "B")
+
+
 @pytest.mark.parametrize(
     ("store", "advice"),
     [

@@ -30,6 +30,7 @@ _RACES = ("global-race", "benign-race")
 _OF_SIZES = ("unwritten-output", "assertion")
 _OF_VALUES = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
 _OTHER_SIZES = "wrong at sizes that its program does not use"
+_MOST_BESIDE = 1 << 21  # m·n·k of a product that is checked, too, beside a smaller wrong one
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
 
@@ -177,7 +178,7 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: st
         return Findings("not looked for: the constraints allow no small product")
     if not result.verified and _work(own) < _work(cell):
         found = _hazards_in(own, result, nameless, extent)
-        if found.violations:
+        if found.violations or _work(cell) > _MOST_BESIDE:
             return found
     return _hazards_in(cell, result, nameless, extent)
 

@@ -163,7 +163,9 @@ class Races:
         )
 
     def _hint(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
-        """Return the barrier or fence that may order a race."""
+        """Return the barrier or fence that may order a race, or another index where no order mends it."""
+        if _kind(accesses) == "global-race" and effect(earlier).kind == accesses.access.kind == "store":
+            return "another index, or one thread that writes: of two stores without a read between, one is lost"
         other, own, same_block = self._blocks(accesses, last, entry)
         begin, line = earlier.kernel_line, accesses.at.kernel_line
         before = f" before line {line}" if line else " between them"

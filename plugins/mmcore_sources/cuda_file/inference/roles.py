@@ -148,11 +148,12 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
+    usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
     rows = not by_columns and by_stride == sure and not (a | c) & set(sure)
     if rows and len(a) == len(c) == 1 and a == b and c != a:  # B is stored by columns, or its index is wrong
         (of_a,), (of_c,) = a, c
-        by_stride, why = {of_a: "k", of_c: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
+        if usual.get(of_c) != "m" or usual.get(of_a) != "k":  # else the index of C is wrong
+            by_stride, why = {of_a: "k", of_c: "n"}, "by the lengths of the rows that the source steps by"
     summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
     if usual.keys() == set(names) and "k" not in summed and summed:
         by_stride = sure  # the loop over k does not go as far as the rows of A that the source steps by
