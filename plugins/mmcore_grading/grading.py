@@ -118,7 +118,10 @@ def _counted_if_interrupted(runs: Runs, submissions: Sequence[Submission]) -> It
         yield
     except KeyboardInterrupt:
         count = sum(runs.stored(each) is not None for each in submissions)
-        say(f"interrupted: {count} of {len(submissions)} submissions are graded; the same command continues, and writes the pages")
+        say(
+            f"interrupted: {count} of {len(submissions)} submissions are graded; the same command continues, and writes"
+            " the pages"
+        )
         raise
 
 

@@ -38,13 +38,16 @@ def _other_places(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _exchanged_halves(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources in which the two halves of a register have changed places, in all pairs or in one."""
-    pairs = list[tuple[str, list[tuple[Node, str]]]]()
+    """Yield sources in which the two halves of a register have changed places, in all pairs of a function or in one."""
+    pairs: dict[str, list[list[tuple[Node, str]]]] = {}
     for node in (each for each in nodes if each.type == "call_expression"):
         name, arguments = text_of(node.children[0]), node.child_by_field_name("arguments")
         values = arguments.named_children if arguments is not None else []
         if len(values) == 2 and _PACKED.fullmatch(name):
-            pairs.append((name, [(values[0], text_of(values[1])), (values[1], text_of(values[0]))]))
-    several = [(pairs[0][0], [each for _, changes in pairs for each in changes])] if len(pairs) > 1 else []
-    for name, changes in [*several, *pairs]:
-        yield replaced(source, changes, f"the arguments of {name} exchanged")
+            pairs.setdefault(name, []).append([(values[0], text_of(values[1])), (values[1], text_of(values[0]))])
+    for name, several in pairs.items():
+        what = f"the arguments of {name} exchanged"
+        for changes in several:
+            yield replaced(source, changes, what)
+        if len(several) > 1:
+            yield replaced(source, [each for changes in several for each in changes], f"{what} everywhere, as")

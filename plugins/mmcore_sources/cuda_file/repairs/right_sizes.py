@@ -13,7 +13,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
 from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, has_whole_rows_and_columns
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
@@ -59,15 +59,31 @@ def _without_host_faults(verdict: Result) -> Result:
 def _guards(kernel: Kernel) -> bool:
     """Return whether a kernel compares numbers outside the conditions of loops, or may do so.
 
-    A condition around loads and stores of whole fragments guards no remainder.
+    A condition around loads and stores of whole fragments guards no remainder, nor does one on the turns of a loop.
     """
     build: Any = kernel.build
     if build is None:
         nodes = device_nodes(kernel.source_text(), kernel.entry.partition("<")[0])
         branches = (each for each in nodes if each.type in CONDITIONS and not _OF_FRAGMENTS.search(text_of(each)))
-        conditions = (each.child_by_field_name("condition") for each in branches)
-        return any(each is not None and {"<", ">"} & {*text_of(each)} for each in conditions)
+        conditions = [each for branch in branches if (each := branch.child_by_field_name("condition")) is not None]
+        compared = (each for each in conditions if {"<", ">"} & {*text_of(each)})
+        return not all(_counts_turns(each) for each in compared)
     in_file = getattr(build, "function", None)
     if not isinstance(in_file, FunctionInFile):
         return True
     return any(isinstance(each, ast.Compare) for each in ast.walk(syntax_tree(in_file)))
+
+
+def _counts_turns(condition: Node) -> bool:
+    """Return whether a condition has only what a loop around it counts, and constants, as before a load in advance."""
+    names = {name for name in identifiers(condition) if not name.isupper()}
+    above = condition.parent
+    while above is not None:
+        if above.type == "for_statement" and names:
+            parts = [above.child_by_field_name(each) for each in ("initializer", "condition", "update")]
+            counted = {name for part in parts if part is not None for name in identifiers(part)}
+            begins = text_of(parts[0]) if parts[0] is not None else ""
+            if names <= counted and re.search(r"=\s*\d+\s*;?$", begins):
+                return True
+        above = above.parent
+    return False
