@@ -152,7 +152,8 @@ def sizes_of(
     rows = not by_columns and by_stride == sure and not (a | c) & set(sure)
     if rows and len(a) == len(c) == 1 and a == b and c != a:  # B is stored by columns, or its index is wrong
         (of_a,), (of_c,) = a, c
-        if usual.get(of_c) != "m" or usual.get(of_a) != "k":  # else the index of C is wrong
+        first = next((usual[name] for name in names if usual.get(name) in ("m", "n")), "")
+        if (first, usual.get(of_c), usual.get(of_a)) != ("m", "m", "k"):  # else the index of C is wrong
             by_stride, why = {of_a: "k", of_c: "n"}, "by the lengths of the rows that the source steps by"
     summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
     if usual.keys() == set(names) and "k" not in summed and summed:
