@@ -17,9 +17,12 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
 _ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fortran|cublas|IDX2[CF]", re.IGNORECASE)
-_TRANSPOSED = re.compile(
-    r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\b[AB](?:_?T|t)\b|\^\s*T\b|\brow\.col\b", re.IGNORECASE
-)
+_TRANSPOSED = r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|[\w\[\])]+\^(?-i:T)\b|\brow\.col\b"
+# The names of a transposed matrix; "at" is a word of comments.
+_TRANSPOSES = {
+    "A": re.compile(rf"{_TRANSPOSED}|(?-i:\bA_?T\b|\bAt\b(?=\s*[\[,)]))", re.IGNORECASE),
+    "B": re.compile(rf"{_TRANSPOSED}|\bB_?T\b|\bBt\b", re.IGNORECASE),
+}
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -85,7 +88,7 @@ def unusual_readings(
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks, line, advice)
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
     if columns in ("A", "B") or (columns and by_map):
-        match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
+        match = _TRANSPOSES["A" if columns == "A" else "B"].search(text) or _BY_COLUMNS.search(text)
         evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
         evidence = evidence or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
         usual, which = {"column_major": ""}, " and ".join(columns)
