@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mmcore_emulator.executor.fixed_branches import FixedBranches
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.executor.unrolled_code import UnrolledCode
 from mmcore_emulator.ptx.instructions import EXIT, Block
 
@@ -47,7 +49,7 @@ class Coverage:
         """Add what a launch has executed."""
         self.work += launch.work
         blocks = launch.translation.blocks
-        code, fixed = UnrolledCode(blocks, launch.entered), FixedBranches(blocks)
+        code, excludes = UnrolledCode(blocks, launch.entered), _excludes(launch.translation)
         executed = launch.entered | code.copies()
         numbers: Counter[Place] = Counter()
         for index, block in enumerate(blocks):
@@ -62,7 +64,7 @@ class Coverage:
             targets = block.following, block.taken
             loops = [_loop(blocks, index, target) for target in targets]
             ways = [(index, target) in launch.branched for target in targets]
-            if sum(ways) == 1 and fixed.excludes(index, loops[ways.index(False)]):
+            if sum(ways) == 1 and excludes(index, loops[ways.index(False)]):
                 continue
             both = self.branches.setdefault((place, number), (Direction(), Direction()))
             turned = not all(each.taken for each in both) and any(
@@ -134,6 +136,12 @@ class Coverage:
             one, other = (Direction(taken, back, {(name, at) for name, at in places}) for taken, back, places in both)
             branches[(source, line), number] = one, other
         return cls(lines, branches)
+
+
+@functools.lru_cache(maxsize=16)
+def _excludes(translation: Translation) -> Callable[[int, int | None], bool]:
+    """Return :meth:`FixedBranches.excludes` of a function; its launches share the answers."""
+    return functools.cache(FixedBranches(translation.blocks).excludes)
 
 
 def _loop(blocks: Sequence[Block], index: int, target: int) -> int | None:
