@@ -207,7 +207,7 @@ class WrongSum:
 
 
 def _first_wrong(count: int, excess: Callable[[slice], Residues], end: float) -> slice:
-    """Return the first of some rows or columns that alone has an excess, or at ``end`` a range that it is in."""
+    """Return the first of some rows or columns with an excess, or at ``end`` a range that it is in."""
     right, wrong = 0, count
     while wrong - right > 1 and time.monotonic() < end:
         middle = (right + wrong) // 2
