@@ -80,6 +80,14 @@ def walk(node: Node) -> Iterator[Node]:
         waiting += reversed(each.children)
 
 
+def ancestors(node: Node) -> Iterator[Node]:
+    """Yield the nodes around a node, the innermost first."""
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
 def outside_functions(root: Node) -> Iterator[Node]:
     """Yield a file's nodes and the definitions of its functions in order, without what these contain."""
     waiting = [root]

@@ -20,7 +20,7 @@ from mmcore_cuda.cuda_source.tree import (
     text_of,
     walk,
 )
-from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
+from mmcore_sources.cuda_file.inference.host_calls import calls_of, function_name, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 
@@ -81,6 +81,11 @@ class HostCode:
         """The definitions of functions that run on the host."""
         several = (each for each in walk(self.root) if each.type == "function_definition")
         return tuple(each for each in several if not _of_device(each))
+
+    @property
+    def has_main(self) -> bool:
+        """True if the source is a whole program."""
+        return any(function_name(each) == "main" for each in self.functions)
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

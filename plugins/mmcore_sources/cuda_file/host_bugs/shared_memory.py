@@ -13,7 +13,6 @@ from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
 
 _LIMIT = 48 << 10  # bytes of dynamic shared memory that a block may have without an attribute of its kernel
 _ATTRIBUTES = ("MaxDynamicSharedMemorySize", "MAX_DYNAMIC_SHARED_SIZE")
-_MAIN = re.compile(r"\bint\s+main\s*\(")
 _DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?!\s*(?:alignas|__align__))[\w:\s]*?(\w+)\s*\[\s*\]\s*;")
 _SWIZZLED = {128: 1024, 64: 512, 32: 256}  # the alignment in bytes that a swizzle's pattern repeats at
 
@@ -48,7 +47,7 @@ def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
         allows = f"cudaFuncSetAttribute({launch.name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {size})"
         why = _lacks(host, launch, size)
         if why:
-            left_wrong = "C" if _MAIN.search(host.text) else ""  # another file may set the attribute
+            left_wrong = "C" if host.has_main else ""  # another file may set the attribute
             yield Bug("shared-memory-limit", launch.line, f"{asked}, and {why}: {allows} does", left_wrong)
 
 

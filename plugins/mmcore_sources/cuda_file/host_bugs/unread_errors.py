@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 
 _READERS = ("cudaGetLastError", "cudaPeekAtLastError")
@@ -23,8 +23,7 @@ def note(result: Result) -> Iterator[str]:
 
 def unread_errors(host: HostCode) -> str:
     """Return that a whole program reads the error of no launch; empty if it reads one."""
-    mains = [each for each in host.functions if text_of(each).partition("(")[0].endswith(" main")]
-    if not host.launches or not mains:
+    if not host.launches or not host.has_main:
         return ""
     text = read_program(host.text).text
     used = [each for each in host.calls if each.name.startswith("cuda") and _is_used(each.node)]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
 
 _CALLS = ("call_expression", "template_instantiation")
 
@@ -81,10 +81,7 @@ def calls_of(scope: Node) -> tuple[Node, ...]:
 
 def enclosing_function(node: Node) -> Node | None:
     """Return the definition of the function that contains a node; None outside of functions."""
-    scope = node.parent
-    while scope is not None and scope.type != "function_definition":
-        scope = scope.parent
-    return scope
+    return next((each for each in ancestors(node) if each.type == "function_definition"), None)
 
 
 def _passed(value: Node) -> Passed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk, without_parentheses
+from mmcore_cuda.cuda_source.tree import Node, ancestors, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 
 
@@ -29,8 +29,6 @@ def _adds_one(node: Node, target: str) -> bool:
 
 def _is_for_a_remainder(node: Node) -> bool:
     """Return whether a statement depends on a remainder."""
-    above = node.parent
-    while above is not None and above.type != "if_statement":
-        above = above.parent
+    above = next((each for each in ancestors(node) if each.type == "if_statement"), None)
     condition = above.child_by_field_name("condition") if above is not None else None
     return condition is not None and "%" in text_of(condition)

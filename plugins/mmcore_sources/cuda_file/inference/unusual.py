@@ -12,6 +12,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.additions import how_to_store
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
@@ -152,10 +153,8 @@ def _passed_as(call: Node, scope: Node, names: set[str]) -> set[str]:
 
 
 def _of_device(node: Node) -> bool:
-    above: Node | None = node
-    while above is not None and above.type != "function_definition":
-        above = above.parent
-    return above is not None and any(child.type in ("__global__", "__device__") for child in above.children)
+    function = enclosing_function(node)
+    return function is not None and any(each.type in ("__global__", "__device__") for each in function.children)
 
 
 def _names_of_columns(body: Body, roles: Roles) -> str:

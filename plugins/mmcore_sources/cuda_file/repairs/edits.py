@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import index_edits, other_buffers, transposed_elements
@@ -280,9 +280,5 @@ def _other_variables(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 def _loops_around(node: Node) -> list[str]:
     """Return the variables of the loops around a node, the innermost first."""
-    variables, above = [], node.parent
-    while above is not None:
-        match = _LOOP.match(text_of(above)) if above.type == "for_statement" else None
-        variables += [match[1]] if match else []
-        above = above.parent
-    return variables
+    loops = (text_of(each) for each in ancestors(node) if each.type == "for_statement")
+    return [match[1] for each in loops if (match := _LOOP.match(each))]

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, is_stored_to, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, initializers, is_stored_to, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.operands import Operands
 
@@ -96,10 +96,7 @@ def _indexed(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _is_in_subscript(node: Node) -> bool:
-    above = node.parent
-    while above is not None and above.type != "subscript_argument_list":
-        above = above.parent
-    return above is not None
+    return any(each.type == "subscript_argument_list" for each in ancestors(node))
 
 
 def _is_product_and_more(value: Node) -> bool:

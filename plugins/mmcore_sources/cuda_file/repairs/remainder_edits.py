@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, is_stored_to, text_of
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, text_of
 from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
 from mmcore_sources.cuda_file.repairs.edit import Edit, before, replaced
+from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients, rounded_up
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
@@ -148,7 +149,4 @@ def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Itera
 
 def _guard(node: Node) -> Node | None:
     """Return the innermost statement or expression with a condition around a node."""
-    above = node.parent
-    while above is not None and above.type not in ("if_statement", "conditional_expression"):
-        above = above.parent
-    return above
+    return next((each for each in ancestors(node) if each.type in CONDITIONS), None)

@@ -13,7 +13,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, text_of
 from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, has_whole_rows_and_columns
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
@@ -77,13 +77,10 @@ def _guards(kernel: Kernel) -> bool:
 def _counts_turns(condition: Node) -> bool:
     """Return whether a condition has only what a loop around it counts, and constants, as before a load in advance."""
     names = {name for name in identifiers(condition) if not name.isupper()}
-    above = condition.parent
-    while above is not None:
-        if above.type == "for_statement" and names:
-            parts = [above.child_by_field_name(each) for each in ("initializer", "condition", "update")]
-            counted = {name for part in parts if part is not None for name in identifiers(part)}
-            begins = text_of(parts[0]) if parts[0] is not None else ""
-            if names <= counted and re.search(r"=\s*\d+\s*;?$", begins):
-                return True
-        above = above.parent
+    for loop in (each for each in ancestors(condition) if each.type == "for_statement"):
+        parts = [loop.child_by_field_name(each) for each in ("initializer", "condition", "update")]
+        counted = {name for part in parts if part is not None for name in identifiers(part)}
+        begins = text_of(parts[0]) if parts[0] is not None else ""
+        if names and names <= counted and re.search(r"=\s*\d+\s*;?$", begins):
+            return True
     return False

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.inference.host_calls import function_name
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import fragment_edits
 
@@ -47,9 +48,9 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 def _exchanged_coordinates(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources in which two coordinates of a copy by a tensor map have changed places."""
     definitions = [each for each in nodes if each.type == "function_definition" and _TENSOR_COPY.search(text_of(each))]
-    names = {text_of(each.children_by_field_name("declarator")[0]).partition("(")[0].strip() for each in definitions}
+    names = {*map(function_name, definitions)}
     for call in (each for each in nodes if each.type == "call_expression"):
-        name, arguments = text_of(call.children[0]), call.child_by_field_name("arguments")
+        name, arguments = function_name(call), call.child_by_field_name("arguments")
         if arguments is None or not (name in names or _TENSOR_COPY.search(name)):
             continue
         for one, other in itertools.pairwise(arguments.named_children):
