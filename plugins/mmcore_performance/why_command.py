@@ -55,7 +55,7 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
         brief = [_brief(found, declaration), *([others] if (others := _others(found)) else [])]
         return Answer(
             1 if _fault(found) else 0,
-            _words(found),
+            summary(found),
             found.to_json(),
             heading,
             details(found, declaration),
@@ -136,7 +136,7 @@ def details(found: Why, kernel: Kernel) -> list[RenderableType]:
     fault = _fault(found)
     parts: list[RenderableType] = [Text(fault, "bold red"), ""] if fault else []
     if not found.reasons:
-        return [Text(_words(found), "bold")]
+        return [Text(summary(found), "bold")]
     for number, reason in enumerate(found.reasons[:_SHOWN], start=1):
         quote = source_lines(reason, kernel)
         parts += [f"{number}. {sentence(reason, kernel)}", *quote, f"   try: {reason.advice}", ""]
@@ -148,11 +148,11 @@ def view(found: Why, kernel: Kernel) -> View:
     messages = [f"{sentence(reason, kernel)}; try: {reason.advice}" for reason in found.reasons[:_SHOWN]]
     file, text = source_of(found.kernel)
     return View(
-        _words(found),
+        summary(found),
         False if _fault(found) else None,
         found.kernel,
         facts(found),
-        messages or [_words(found)],
+        messages or [summary(found)],
         file,
         text,
     )
@@ -160,11 +160,11 @@ def view(found: Why, kernel: Kernel) -> View:
 
 def _brief(found: Why, kernel: Kernel) -> str:
     lines = [f"{sentence(reason, kernel)}; {reason.advice}" for reason in found.reasons[:_SHOWN]]
-    return "\n".join(filter(None, [_fault(found), *lines])) or _words(found)
+    return "\n".join(filter(None, [_fault(found), *lines])) or summary(found)
 
 
-def _words(found: Why) -> str:
-    """Return the answer in a few words."""
+def summary(found: Why) -> str:
+    """Return the first reason in a few words, or what limits a kernel without waste."""
     if fault := _fault(found):
         return fault
     if found.reasons:

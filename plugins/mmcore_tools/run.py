@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
+from mmcore.messages import say
 from mmcore.plugins import texts
 from mmcore.registry import registry
 from mmcore.result import Result
@@ -72,7 +74,9 @@ def run(
         result = measure_cell(cell)
         if hazards:
             result = judged(result, declaration, "size" if sized(asked) else "all")
-        hints = _sentences("mmcore_hints", result) if wants_hints else []
+        if wants_hints and not (result.verified or quiet or as_json) and sys.stderr.isatty():
+            say(f"{verdict(result, declaration)}: trying changes that make it right; --no-hints skips this")
+        hints = _hints(result) if wants_hints else []
         wanted = hazards and result.verified and not (quiet or as_json)
         remarks = [*(_sentences("mmcore_remarks", result) if wanted else ()), *hints]
         shown = details(result, remarks, declaration)
@@ -87,6 +91,14 @@ def run(
         )
 
     return answered(kernel, about, asked["timeout"], quiet=quiet, as_json=as_json)
+
+
+def _hints(result: Result) -> list[str]:
+    """Return the hints for a result; the result is not lost if the search for them is interrupted."""
+    try:
+        return _sentences("mmcore_hints", result)
+    except KeyboardInterrupt:
+        return ["hint: the search for changes was interrupted"]
 
 
 def _sentences(hook: str, result: Result) -> list[str]:

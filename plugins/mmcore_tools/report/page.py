@@ -17,6 +17,7 @@ from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import placeless, sentence, source_lines
 from mmcore_performance.why_command import facts as facts_of_time
+from mmcore_performance.why_command import summary
 from mmcore_tools.pages.html import document, folded, picture, table
 from mmcore_tools.pages.html import facts as facts_list
 from mmcore_tools.report.gathering import Findings
@@ -85,7 +86,7 @@ def _time(found: Findings) -> Iterator[str]:
             f"<li>{escaped(sentence(reason, found.kernel))}"
             f"{f'<pre>{escaped(quote)}</pre>' if quote else '<br>'}Try: {escaped(reason.advice)}</li>"
         )
-    yield f"<ol>{''.join(items)}</ol>" if items else "<p>No waste was found.</p>"
+    yield f"<ol>{''.join(items)}</ol>" if items else f"<p>{escaped(summary(why))}</p>"
     yield _roofline(found)
 
 
