@@ -1,11 +1,12 @@
-"""Changes of how threads fill the fragments of ``mma``: their rows and columns, and the halves of a register."""
+"""Changes of how threads fill and store the fragments of ``mma``: rows, columns, halves of a register, elements."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, ancestors, is_stored_to, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _PACKED = re.compile(r"(?:__)?(?:halves|floats|make_|pack)_?\w*")
@@ -18,6 +19,7 @@ def fragment_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     if any(each.type == "gnu_asm_expression" and "mma" in text_of(each) for each in nodes):
         yield from _other_places(source, nodes)
         yield from _exchanged_halves(source, nodes)
+        yield from _exchanged_elements(source, nodes)
 
 
 def _other_places(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
@@ -51,3 +53,19 @@ def _exchanged_halves(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             yield replaced(source, changes, what)
         if len(several) > 1:
             yield replaced(source, [each for changes in several for each in changes], f"{what} everywhere, as")
+
+
+def _exchanged_elements(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which two elements of a thread's fragment, such as ``c[1]`` and ``c[2]``, have changed places.
+
+    They are exchanged at all places that read them. The operands of instructions are as they were.
+    """
+    places: dict[str, dict[str, list[Node]]] = {}
+    for node in (each for each in nodes if each.type == "subscript_expression" and not is_stored_to(each)):
+        (number,) = node.children[1].named_children[:1]
+        if number.type == "number_literal" and all(each.type != "gnu_asm_expression" for each in ancestors(node)):
+            places.setdefault(text_of(node.children[0]), {}).setdefault(text_of(number), []).append(number)
+    for array, numbers in places.items():
+        for one, other in itertools.combinations(sorted(numbers), 2):
+            changes = [*((each, other) for each in numbers[one]), *((each, one) for each in numbers[other])]
+            yield replaced(source, changes, f"{array}[{one}] and {array}[{other}] exchanged, as")

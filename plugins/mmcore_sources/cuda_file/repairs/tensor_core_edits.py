@@ -84,12 +84,12 @@ def _transposed(source: bytes, asm: Node) -> Edit:
 
 
 def _exchanged_operands(source: bytes, asm: Node) -> Iterator[Edit]:
-    """Yield sources in which neighbouring registers of an ``mma`` have changed places."""
+    """Yield sources in which neighbouring registers of A or B have changed places as operands of an ``mma``."""
     for listed in (each for each in asm.children if each.type.endswith("operand_list")):
         operands = [each for each in listed.named_children if each.type.endswith("operand")]
         for one, other in itertools.pairwise(operands):
             (first, left), (second, right) = ((text_of(each.children[0]), each.children[2]) for each in (one, other))
-            if first == second and text_of(left) != text_of(right):
+            if first == second and "+" not in first and text_of(left) != text_of(right):
                 what = f"{text_of(left)} and {text_of(right)} exchanged as operands of mma"
                 yield replaced(source, [(left, text_of(right)), (right, text_of(left))], what)
 
