@@ -32,6 +32,20 @@ extern "C" __global__ void own(const float* A, const float* B, float* C, int m, 
     C[i * n + j] = sum;
 }"""
 
+TILED = """extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k) {
+    __shared__ float a[16][16], b[16][16];
+    const int y = threadIdx.y, x = threadIdx.x, i = blockIdx.y * 16 + y, j = blockIdx.x * 16 + x;
+    float sum = 0;
+    for (int p = 0; p < (k + 15) / 16; p++) {
+        a[y][x] = A[i * k + p * 16 + x];
+        b[y][x] = B[(p * 16 + y) * n + j];
+        __syncthreads();
+        for (int q = 0; q < 16; q++) sum += a[y][q] * b[q][x];
+        __syncthreads();
+    }
+    if (i < m && j < n) C[i * n + j] = sum;
+}"""
+
 
 def tiles(problem: Problem, config: Config) -> tuple[int, int]:
     return ceil_div(problem.n, 16), ceil_div(problem.m, 16)
@@ -85,6 +99,13 @@ def test_a_change_of_the_source_that_makes_a_registered_kernel_right_is_a_hint(
     hint = output.partition("hint: the product is right at ")[2]
     assert change in hint
     assert output.count("hint:") == 1
+
+
+def test_guards_are_a_hint_for_a_registered_kernel_that_is_wrong_at_remainders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint = run(tmp_path, monkeypatch, TILED).partition("hint: the product is right at ")[2]
+    assert "a[y][x] = i < m && p * 16 + x < k ? A[i * k + p * 16 + x] : 0;" in hint
 
 
 def test_a_grid_by_parameters_of_the_config_is_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

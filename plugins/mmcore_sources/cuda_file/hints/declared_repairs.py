@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.declared_launches import emulated_plan, launched_functions
-from mmcore_sources.cuda_file.hints.tried_cells import is_right
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right
 from mmcore_sources.cuda_file.repairs.launch_changes import launch_changes
 from mmcore_sources.cuda_file.repairs.trial import (
     ALL_SECONDS,
@@ -26,6 +27,7 @@ from mmcore_sources.cuda_file.repairs.trial import (
     source_changes,
 )
 
+_TILES = 128  # a multiple of the usual sides of tiles
 _Changes: TypeAlias = Callable[[Kernel], Iterator[tuple[Kernel, str]]]
 
 
@@ -43,7 +45,7 @@ def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     except MmcoreError:
         return
     found = [*first_right(cells, launch_changes(planned), FEW_SECONDS)]
-    whole = is_right_at_whole_tiles(result)
+    whole = is_right_at_whole_tiles(result) or (not result.sizes and is_right(_of_tiles(cells[0], kernel), kernel))
     if not found:
         of_words = _of_source(kernel, functions, partial(source_changes, result=result))
         found = [*first_right(cells, of_words, seconds_of_search(result, whole=whole))]
@@ -51,6 +53,11 @@ def declared_repairs(result: Result, kernel: Kernel) -> Iterator[str]:
         at_remainders = _of_source(kernel, functions, remainder_changes)
         found = [*first_right(cells, at_remainders, ALL_SECONDS)]
     yield from (each for each in found if each.startswith(REPAIRED))
+
+
+def _of_tiles(cell: Cell, kernel: Kernel) -> Cell:
+    """Return the launch for a product that is likely to consist of whole tiles."""
+    return at_sizes(cell, kernel, *(_TILES,) * 3)
 
 
 def _of_source(kernel: Kernel, functions: Iterable[Kernel], changes: _Changes) -> Iterator[tuple[Kernel, str]]:
