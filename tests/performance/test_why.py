@@ -382,6 +382,14 @@ def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:
         assert why(tmp_path, "little reuse: slow", *options)["reasons"][0]["kind"] == first
 
 
+def test_the_arguments_of_a_print_are_no_array_in_local_memory(tmp_path: Path) -> None:
+    file = tmp_path / "my.cu"
+    call = 'printf("%d %d %d %f\\n", row, col, k, sum)'
+    file.write_text(SOURCES["little reuse: slow"].replace("sum += ", f"sum += 0 * {call} + "))
+    document = json.loads(mmcore("why", str(file), "--json").stdout)
+    assert "local memory" not in [each["kind"] for each in document["reasons"]]
+
+
 def test_products_and_sums_that_are_not_fused_lack_reuse_too(tmp_path: Path) -> None:
     file = tmp_path / "mm.cu"
     file.write_text(SOURCES["little reuse: slow"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from mmcore.cli.source_quote import source_line
+from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.costs import NOTHING, access_costs
 from mmcore_performance.observation import Observation, ObservedLaunch
@@ -13,10 +15,10 @@ from mmcore_performance.sites import Site
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
-    """Yield the line with the most accesses to local memory."""
+    """Yield the line with the most accesses to local memory; ``printf`` finds its arguments there, too."""
     lines = defaultdict[Line, list[Site]](list)
     for site in launch.sites:
-        if site.place.space == "local":
+        if site.place.space == "local" and not _prints(observation.kernel, site.place.line):
             lines[site.place.line].append(site)
     if not lines:
         return
@@ -35,3 +37,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         several[0].place.column,
         sum((access_costs(site) for sites in lines.values() for site in sites), NOTHING),
     )
+
+
+def _prints(kernel: Kernel, line: Line) -> bool:
+    return "printf(" in (source_line(kernel, line.source, line.number) or "")
