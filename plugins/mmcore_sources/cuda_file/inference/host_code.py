@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk, without_parentheses
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, without_parentheses
+from mmcore_sources.cuda_file.inference.assignments import initial_value, is_set_by_call, last_assignment
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
@@ -150,29 +150,6 @@ class Reader:
         """Return whether another function is a member of the class of the scope."""
         return other is not None and self.scope is not None and class_of(other) == class_of(self.scope) != ""
 
-    def _is_read(self, name: str) -> bool:
-        """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
-        reads = _reads(self.scope) if self.scope is not None else ()
-        return any(read == name and (not self.line or row < self.line) for row, read in reads)
-
-    def _last_assignment(self, target: str) -> Node | None:
-        """Return the last assignment to a variable or member before the expressions; None without one."""
-        assignments = reversed(_assignments(self.scope) if self.scope is not None else ())
-        return next(
-            (each for each in assignments if text_of(each.children[0]) == target and self._is_before(each)), None
-        )
-
-    def _initial_value(self, name: str) -> tuple[Node, Node] | None:
-        """Return the last declaration that initialises a variable before the expressions, and the value."""
-        declarations = reversed(_initialised(self.scope) if self.scope is not None else ())
-        return next(
-            ((each, values[name]) for each, values in declarations if name in values and self._is_before(each)), None
-        )
-
-    def _is_before(self, node: Node) -> bool:
-        """Return whether a node is above the line of the expressions, if that is known."""
-        return not self.line or node.start_point.row < self.line
-
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return the arithmetic, and whether C computes it in floating point."""
         if depth > _DEEPEST:
@@ -292,14 +269,14 @@ class Reader:
         """Return the value of a name, and whether its text is computed in floating point."""
         if name in self.names:
             return self.names[name], False
-        if self._is_read(name):
+        if is_set_by_call(self.scope, name, self.line):
             raise Unreadable(name)
-        if (assignment := self._last_assignment(name)) is not None:
+        if (assignment := last_assignment(self.scope, name, self.line)) is not None:
             return self._as_set(name, assignment, assignment.children[2], depth)
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
-        if (initial := self._initial_value(name)) is not None:
+        if (initial := initial_value(self.scope, name, self.line)) is not None:
             return self._as_set(name, *initial, depth)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
@@ -314,11 +291,11 @@ class Reader:
     def _member_of(self, owner: str, member: str, depth: int) -> tuple[ast.expr, bool]:
         """Return the value of a structure's member, which this function assigns, or one that calls it."""
         name = f"{owner}.{member}"
-        if self._is_read(owner):
+        if is_set_by_call(self.scope, owner, self.line):
             raise Unreadable(name)
-        if (assignment := self._last_assignment(name)) is not None:
+        if (assignment := last_assignment(self.scope, name, self.line)) is not None:
             return self._as_set(name, assignment, assignment.children[2], depth)
-        initial = self._initial_value(owner)
+        initial = initial_value(self.scope, owner, self.line)
         structure = self.source.constants.get(owner) if initial is None else initial[1]
         if structure is not None and (value := member_values(self.source, structure).get(member)) is not None:
             return replace(self, line=structure.start_point.row + 1)._typed(value, depth + 1)
@@ -335,32 +312,6 @@ class Reader:
 
     def _is_real(self, name: str) -> bool:
         return self.scope is not None and is_real(self.scope, name)
-
-
-@functools.lru_cache(maxsize=32)
-def _reads(scope: Node) -> tuple[tuple[int, str], ...]:
-    """Return the variables of a function that a call gets the address of, or that a stream sets, with their rows."""
-    found = list[tuple[int, str]]()
-    for node in walk(scope):
-        if node.type == "argument_list":
-            found += [(each.start_point.row, text_of(each)[1:]) for each in node.children if text_of(each)[:1] == "&"]
-        elif node.type == "binary_expression" and text_of(node.children[1]) == ">>":
-            found.append((node.children[2].start_point.row, text_of(node.children[2])))
-    return tuple(found)
-
-
-@functools.lru_cache(maxsize=32)
-def _assignments(scope: Node) -> tuple[Node, ...]:
-    """Return the assignments of a function in order."""
-    return tuple(
-        each for each in walk(scope) if each.type == "assignment_expression" and text_of(each.children[1]) == "="
-    )
-
-
-@functools.lru_cache(maxsize=32)
-def _initialised(scope: Node) -> tuple[tuple[Node, dict[str, Node]], ...]:
-    """Return the declarations of a function in order, with the initial values of their variables."""
-    return tuple((each, dict(initializers(each))) for each in walk(scope) if each.type == "declaration")
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
