@@ -10,7 +10,7 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.errors import TimeLimit
-from mmcore_emulator.adapter import examine_sizes, wrong_sum
+from mmcore_emulator.adapter import size_runs, wrong_sum
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof, prove_cell
 from mmcore_emulator.adapter.wrong_sum import WrongSum
@@ -223,7 +223,7 @@ def test_a_ring_is_proved_at_a_k_that_refills_each_stage_twice_unless_a_size_is_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
-    monkeypatch.setattr(examine_sizes._Runs, "_refills", lambda runs, problem: problem.k // 64)
+    monkeypatch.setattr(size_runs.SizeRuns, "_refills", lambda runs, problem: problem.k // 64)
     path = tmp_path / "own.cu"
     path.write_text(RIGHT)
     assert mmcore("prove", str(path), "--quiet").stdout.endswith("PROVED at 64×64×192\n")

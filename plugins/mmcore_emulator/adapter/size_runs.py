@@ -1,0 +1,254 @@
+"""The runs of a kernel on the emulator at the sizes that its code asks for, until their time is used up."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.errors import MmcoreError
+from mmcore.kernel.problem import Problem
+from mmcore.planning.plan import Plan, plan
+from mmcore.verify.inputs import other_seed
+from mmcore.verify.verify_launches import mixed_inputs, verify_launches
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
+from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
+from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
+from mmcore_emulator.adapter.conversions import execute
+from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
+from mmcore_emulator.adapter.examination_report import Tried
+from mmcore_emulator.conditions.refills import Refills
+from mmcore_emulator.executor.coverage import Coverage
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.sanitizer.recording import hazards_and_warnings
+
+_TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
+_DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
+_GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
+_LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
+_SECONDS = 1e-7  # seconds of a unit of a launch's work
+_EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
+_PRODUCTS = ("product", "warpgroup")
+
+
+class SizeRuns:
+    """The runs of a kernel in one config on the emulator, until their estimated time is used up.
+
+    A context manager that closes the modules, which stay loaded from one run to the next.
+    """
+
+    def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
+        self.left_out = self.unreached = ""
+        self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
+        self._config, self._seed = planned.config, cell.seed or 0
+        self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
+        self._run: list[Problem] = []
+        self._modules: dict[str, EmulatedModule] = {}  # by their PTX
+        functions = self._functions(planned).values()
+        # The emulator's tensor cores add float64 products one after the other, as slowly as threads do.
+        on_tensor_cores = self._kernel.dtype != "float64" and any(
+            effect(each).kind in _PRODUCTS for function in functions for each in function.body
+        )
+        self._steps, self._most_work = Steps(self._kernel, self._config), _EXCESS * work / _SECONDS
+        self._sizes = CodeSizes(
+            self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
+        )
+
+    def __enter__(self) -> SizeRuns:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for module in self._modules.values():
+            module.close()
+
+    def sizes(self) -> Iterator[Size]:
+        """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
+        missing: list[Size] = []
+        for size in self._in_order():
+            if self._affords(size) or size.is_due:
+                yield size
+            elif not size.is_extra and self._affords(plain := replace(size, is_plain=True)):
+                yield plain
+            elif not size.is_extra:
+                missing.append(size)
+                if size.is_alone and not self.unreached:
+                    self.unreached = f"{size.why}, and {self._why_not(size)}"
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            self.left_out = f"{missing[0].problem}{more}, for their work"
+
+    def _why_not(self, size: Size) -> str:
+        """Return why a size is not run, as a clause: for its own work, or that of the sizes before it."""
+        if self._sizes.seconds(size.problem, plain=True) > self._work:
+            return f"{size.problem} takes too long"
+        m, n, k = size.problem.m, size.problem.n, size.problem.k
+        return f"no time is left for --size {m}x{n}x{k}"
+
+    def _affords(self, size: Size) -> bool:
+        """Return whether the work that is left suffices for a size, and count on its run; plain runs may exceed it."""
+        seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
+        most = self._budget * (_PLAIN_EXCESS if size.is_plain else 1)
+        if affordable := self._slower() * (self._estimated + seconds) <= most:
+            self._estimated += seconds
+        return affordable
+
+    def _slower(self) -> float:
+        """Return the correction of estimates by the work of the earlier runs, which is counted in instructions."""
+        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        return max(1, counted / self._estimated) if self._estimated else 1
+
+    def grown(self) -> Iterator[Size]:
+        """Yield larger products while code is missing that some size may execute, until one executes nothing new.
+
+        One size grows at a time, or all of them where the kernel needs that.
+        """
+        spent = self._slower() * self._estimated
+        self._budget = 0 if self.left_out else min(self._budget, spent + self._work / _GROWTH)
+        for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
+            before = -1
+            while before < (before := self._coverage().executed) and self.not_executed():
+                size = self._larger(axes)
+                if size is None or not self._affords(size):
+                    break
+                yield size
+
+    def _larger(self, axes: str) -> Size | None:
+        """Return the largest run along some axes, twice as large along them; None if that is not allowed."""
+        if not self._run:
+            return None
+        largest = max(self._run, key=lambda each: (getattr(each, axes[0]), -each.m * each.n * each.k))
+        sizes = {name: getattr(largest, name) * (2 if name in axes else 1) for name in "mnk"}
+        problem = self._kernel.problem(**sizes)
+        why = f"a larger {', '.join(axes)}, because some code was not executed"
+        return Size(problem, why) if self._sizes.planned(problem) else None
+
+    def _coverage(self) -> Coverage:
+        """Return what all launches have executed."""
+        united = Coverage()
+        for module in self._modules.values():
+            united.update(module.coverage)
+        return united
+
+    def not_executed(self) -> list[dict[str, Any]]:
+        """Return the lines and branches of the kernel's file that no launch has executed."""
+        return self._coverage().missing(self._kernel.source.name)
+
+    def _in_order(self) -> Iterator[Size]:
+        first: list[Problem] = []
+        for size in self._sizes:
+            if not first:
+                yield from self._of_program(size.problem)
+            yield size
+            first.append(size.problem)
+            if len(first) == 2:
+                used = [problem for problem in first if self._kernel.in_program(problem, self._config)]
+                yield from self._deep(min(used or first, key=lambda problem: problem.m * problem.n))
+
+    def _of_program(self, usual: Problem) -> Iterator[Size]:
+        """Yield a size that the kernel's own program uses, if the first usual size is none."""
+        if not self._kernel.in_program(usual, self._config):
+            with contextlib.suppress(MmcoreError):
+                yield Size(self._kernel.square_problem(_LEAST_OF_PROGRAM, self._config), "a size that its program uses")
+
+    def _functions(self, planned: Plan) -> dict[str, Function]:
+        module = compile_plan(planned, self._device.architecture)
+        functions = functions_of(module)
+        return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
+
+    def _deep(self, first: Problem) -> Iterator[Size]:
+        """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
+        problem, most = first, self._refills(first)
+        while 0 < most < _TURNS:
+            times = 2 * problem.k if most == 1 else problem.k * _TURNS / most
+            deeper = self._kernel.problem(first.m, first.n, first.k * math.ceil(times / first.k))
+            if self._sizes.planned(deeper, _DEEP) is None:
+                break
+            problem, most = deeper, self._refills(deeper)
+        if problem != first:
+            yield Size(problem, "so deep that each stage in shared memory is refilled twice", is_due=most >= _TURNS)
+
+    def refilling_depth(self, first: Problem) -> int:
+        """Return the k of the product that refills each stage twice; that of the first one without such a product."""
+        return next((size.problem.k for size in self._deep(first) if size.is_due), first.k)
+
+    def _refills(self, problem: Problem) -> int:
+        """Return how often a word of shared memory is written; 0 if that cannot be seen."""
+        refills = Refills()
+        with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
+            for launch in emulated_runs(loaded, lambda translation: refills):
+                execute(launch)
+        return refills.most
+
+    def _loaded(self, problem: Problem) -> LoadedKernel:
+        planned = plan(self._kernel, problem, self._config, self._device.properties)
+        compiled = compile_plan(planned, self._device.architecture)
+        if compiled.ptx not in self._modules:
+            module = self._device.load(compiled)
+            assert isinstance(module, EmulatedModule)
+            module.write = None  # what the kernel prints is dropped
+            self._modules[compiled.ptx] = module
+        return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
+
+    def tried(self, size: Size) -> Tried:
+        """Run one size, with every access observed if it is not too large, and verify its product.
+
+        Raises TimeLimit, and what planning does.
+        """
+        self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
+        cell = replace(size.cell(self._cell), seed=self._seed)
+        with self._loaded(size.problem) as loaded:
+            self._run.append(size.problem)
+            matrices = mixed_inputs(loaded, size.problem, self._seed)
+            counted = MultiplyAdds()
+            run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
+            verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
+            self._steps.add(loaded, size.problem, counted)
+            wrong = verified.verification if verified.verification and not verified.verification.verified else None
+            stale = stale_reads(loaded) if wrong else []
+            if wrong and not (verified.violations or stale):
+                stale = lost_data(loaded)
+        mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
+        return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
+
+    def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
+        """Run a product that refills each stage in shared memory, if the last one, with remainders, is wrong."""
+        known = [each.cell.problem(self._kernel) for each in tried]
+        whole = [problem for problem in known if self._sizes.is_whole(problem)]
+        if not whole or tried[-1].is_right or known[-1] in whole:
+            return
+        with contextlib.suppress(MmcoreError):
+            yield from (self.tried(size) for size in self._deep(whole[0]) if size.is_due and size.problem not in known)
+
+    def with_remainders(self, tried: Sequence[Tried]) -> Iterator[Tried]:
+        """Run the first size with remainders, if the kernel's program may use it and it was not tried.
+
+        Of a kernel that is right so far, run a small one, if no size with remainders was tried.
+        """
+        known = [each.cell.problem(self._kernel) for each in tried]
+        right = all(each.is_right for each in tried)
+        if right and not all(map(self._sizes.is_whole, known)):
+            return
+        size = self._sizes.least_with_remainders() if right else self._sizes.with_remainders()
+        if size is None or size.problem in known or not self._kernel.in_program(size.problem, self._config):
+            return
+        with contextlib.suppress(MmcoreError):
+            found = self.tried(size)
+            yield from [] if found.refusal else [found]
+
+    def beyond_steps(self) -> Tried | None:
+        """Return a product with more steps along k than the kernel takes at any k; None if there is none."""
+        with contextlib.suppress(MmcoreError):
+            if problem := self._steps.beyond():
+                cell = replace(Size(problem, "").cell(self._cell), seed=self._seed)
+                with self._loaded(problem) as loaded:
+                    return self._steps.tried(loaded, problem, cell, self._most_work)
+        return None
