@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
+from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, with_arguments
 from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
@@ -25,15 +26,7 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.packed_elements import packed_types
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.pitches import with_pitches
-from mmcore_sources.cuda_file.inference.roles import (
-    Roles,
-    adds_to_c,
-    given_arguments,
-    matrices_of,
-    roles_of,
-    scalar_type,
-    with_arguments,
-)
+from mmcore_sources.cuda_file.inference.roles import Roles, adds_to_c, matrices_of, roles_of, scalar_type
 from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns

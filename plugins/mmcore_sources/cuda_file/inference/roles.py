@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, PITCHES, SIZES, Argument, Scalar, Struct, Workspace
+from mmcore.kernel.arguments import SIZES, Argument, Scalar, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.functions import Function
@@ -37,9 +37,9 @@ _USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _ADVICE = {"Accessor": "; take pointers instead, such as a.data_ptr<float>()"}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
-_ZEROS = bytes(4 << 20)  # of a bias or the like
+ZEROS = bytes(4 << 20)
+"""The content of a parameter that may be a bias or the like."""
 _OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name
-_NAMES = (*MATRICES, *SIZES, *FACTORS, *LOGARITHMS, *PITCHES)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _roles_with_zeros(
         raise LacksOption(str(error), f"--args {option}") from None
     known = iter(roles.arguments)
     arguments = (
-        Workspace(each.name, content=_ZEROS) if each.name in zeros else next(known) for each in function.parameters
+        Workspace(each.name, content=ZEROS) if each.name in zeros else next(known) for each in function.parameters
     )
     why = f"of {len(zeros) + len('ABC')} pointers, {' and '.join(sorted(zeros))} may be no matrix and gets zeros"
     return replace(roles, arguments=tuple(arguments), why=why, guessed=True)
@@ -240,7 +240,7 @@ def roles_of(
     arguments: list[Argument] = []
     for each in function.parameters:
         if each.members:
-            structure, members = structure_of(each, of_pointer[each.name], _scalars(each))
+            structure, members = structure_of(each, of_pointer[each.name], scalars_of(each))
             arguments.append(structure)
             sizes, why = sizes | members, "by the names of their members"
         elif each.name in fixed:
@@ -258,7 +258,8 @@ def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str
     return constants if len(names) > len("mnk") >= len(names) - len(constants) > 1 else {}
 
 
-def _scalars(parameter: Parameter) -> dict[str, str]:
+def scalars_of(parameter: Parameter) -> dict[str, str]:
+    """Return the scalar types of a structure's members by their types in the source."""
     return {each.type: scalar_type(each.type) for each in parameter.members}
 
 
@@ -283,53 +284,3 @@ def _number(parameter: Parameter, sizes: Mapping[str, str], meanings: Mapping[st
         return role if dtype == "int32" else Scalar(role, dtype)
     factor = _FACTOR.search(parameter.name)
     return Scalar(factor[0].lower() if factor else meanings.get(parameter.name, 1), dtype)
-
-
-def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
-    """Return the arguments that a user names: matrices, sizes in their parameters' types, and numbers.
-
-    Raises InvalidKernel if a word is none of these, or if their number differs from the parameters'.
-    """
-    if len(words) != len(function.parameters):
-        takes = ", ".join(map(str, function.parameters))
-        raise InvalidKernel(
-            f"--args names {len(words)} arguments, but {function.name} takes {len(function.parameters)}: {takes}"
-        )
-    return tuple(_given(*pair) for pair in zip(words, function.parameters, strict=True))
-
-
-def _given(word: str, parameter: Parameter) -> Argument:
-    name = word.strip()
-    usual = {each.casefold(): each for each in _NAMES}
-    dtype = "" if parameter.pointer else scalar_type(parameter.type)
-    if parameter.members and name in ("A", "B", "C"):
-        return structure_of(parameter, name, _scalars(parameter))[0]
-    if parameter.pointer and name == "0":
-        return Workspace(parameter.name, content=_ZEROS)
-    if (role := usual.get(name.casefold())) is not None:
-        if (role in ("A", "B", "C")) != parameter.pointer:
-            raise InvalidKernel(f"--args passes {role} as the parameter {str(parameter)!r}, which cannot hold it")
-        return role if parameter.pointer or (role in SIZES and dtype == "int32") else Scalar(role, dtype or "float32")
-    try:
-        return Scalar(float(name) if "float" in dtype else int(name), dtype or "int32")
-    except ValueError:
-        pass
-    raise InvalidKernel(f"--args: {name!r} is none of {', '.join(_NAMES)}, and no number")
-
-
-def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
-    """Return the roles according to given arguments."""
-    names = [str(getattr(each, "value", getattr(each, "name", each))) for each in arguments]
-    pairs = list(zip(function.parameters, names, strict=True))
-    sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
-    sizes |= {parameter.name: PITCHES[role] for parameter, role in pairs if role in PITCHES}
-    sizes |= {f"1<<{parameter.name}": LOGARITHMS[role] for parameter, role in pairs if role in LOGARITHMS}
-    pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
-        if isinstance(argument, Struct):
-            matrix = next(str(each) for each in argument.members if each in ("A", "B", "C"))
-            pointers[matrix] = parameter.name
-            sizes |= structure_of(parameter, matrix, _scalars(parameter))[1]
-    if missing := {"A", "B", "C"} - pointers.keys():
-        raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
-    return Roles(arguments, sizes, pointers, "as given by --args")
