@@ -203,19 +203,20 @@ def test_predicted_times_decide_between_counts_that_grew_and_shrank(
     assert made_up(changes, seconds).slower == slower
 
 
-def test_reasons_are_the_same_if_their_kinds_and_lines_are(files: Path) -> None:
+def test_reasons_are_the_same_if_their_kinds_are_and_their_lines_or_sentences(files: Path) -> None:
     with click.Context(click.Command("compare")):
         a, b = (side.kernel for side in two_sides(["slow.cu", "fast.cu"], [], {}))
 
     def reasons(file: str, *several: tuple[str, int]) -> list[Reason]:
-        return [Reason(kind, kind, "", Line(file, line), gain=0.5) for kind, line in several]
+        common = {"near": "by a thread", "late": "twice"}
+        return [Reason(kind, common.get(kind, file), "", Line(file, line), gain=0.5) for kind, line in several]
 
     # Line 6 has the same text in both files, and line 4 another.
-    of_a = why(*reasons("slow.cu", ("near", 6), ("far", 4), ("far", 6), ("far", 6)))
-    of_b = why(*reasons("fast.cu", ("far", 4), ("near", 6), ("late", 6)))
+    of_a = why(*reasons("slow.cu", ("near", 4), ("far", 4), ("far", 6), ("far", 6)))
+    of_b = why(*reasons("fast.cu", ("far", 4), ("near", 3), ("late", 6)))
     found = Explained.of(of_a, of_b, a, b)
-    assert found.gone == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: far")
-    assert found.new == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: late")
+    assert found.gone == ("line 4, about 50 % of the time: slow.cu", "line 6, about 50 % of the time: slow.cu")
+    assert found.new == ("line 4, about 50 % of the time: fast.cu", "line 6, about 50 % of the time: twice")
     assert found.lines()[0] == f"gone: {found.gone[0]}"
 
 

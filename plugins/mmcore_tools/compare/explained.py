@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from mmcore.cell import Cell
 from mmcore.kernel.declaration import Kernel
@@ -17,6 +17,7 @@ from mmcore_performance.prediction import Interval, times_as_fast
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
+_ByLine: TypeAlias = dict[tuple[str, str | None], Reason]
 _EQUAL = 0.01
 """Difference of speeds that is not named."""
 _UNSURE = 0.1
@@ -42,10 +43,13 @@ class Explained:
 
     @classmethod
     def of(cls, a: Why, b: Why, kernel_a: Kernel, kernel_b: Kernel) -> Explained:
-        """Return the times and reasons; two reasons are the same if their kinds and the texts of their lines are."""
+        """Return the times and reasons.
+
+        Two reasons are the same if their kinds are, and the texts of their lines or their sentences.
+        """
         of_a, of_b = _by_line(a, kernel_a), _by_line(b, kernel_b)
-        gone = (sentence(reason, kernel_a) for key, reason in of_a.items() if key not in of_b)
-        new = (sentence(reason, kernel_b) for key, reason in of_b.items() if key not in of_a)
+        gone = (sentence(reason, kernel_a) for reason in _others(of_a, of_b))
+        new = (sentence(reason, kernel_b) for reason in _others(of_b, of_a))
         return cls(a, b, tuple(gone), tuple(new))
 
     @property
@@ -155,9 +159,15 @@ def _times(time: PredictedTime | None) -> dict[str, Any] | None:
     return {"ms": time.seconds * 1e3, "low_ms": time.low * 1e3, "high_ms": time.high * 1e3, "limiter": time.limiter}
 
 
-def _by_line(why: Why, kernel: Kernel) -> dict[tuple[str, str | None], Reason]:
+def _others(reasons: _ByLine, compared: _ByLine) -> Iterator[Reason]:
+    """Yield the reasons that are not among the compared ones."""
+    known = {(reason.kind, reason.sentence) for reason in compared.values()}
+    yield from (each for key, each in reasons.items() if not (key in compared or (each.kind, each.sentence) in known))
+
+
+def _by_line(why: Why, kernel: Kernel) -> _ByLine:
     """Return the first reason of each kind at each text of a line."""
-    several: dict[tuple[str, str | None], Reason] = {}
+    several: _ByLine = {}
     for reason in why.reasons:
         several.setdefault((reason.kind, source_line(kernel, *reason.line)), reason)
     return several
