@@ -75,12 +75,12 @@ def costs(launch: ObservedLaunch, card: Card) -> Costs:
     counters = launch.lines.values()
     total = sum((instructions(mix, card) for mix in launch.mix.values()), NOTHING)
     total += sum((access_costs(site) for site in launch.sites), NOTHING)
-    matrix = sum(each.ldmatrix_wavefronts + each.stmatrix_wavefronts + each.wgmma_wavefronts for each in counters)
+    operands = sum(each.wgmma_wavefronts for each in counters)
     rates = rates_of(card)
     fma = sum(each.fmas for each in counters) / WARP * rates.single
     tensor = sum(rates.tensor_cycles(each.products) for each in counters)
     barrier = sum(each.barriers for each in counters) * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks)
-    return total + Costs(fma=fma, tensor=tensor, shared_memory=matrix, barrier=barrier)
+    return total + Costs(fma=fma, tensor=tensor, shared_memory=operands, barrier=barrier)
 
 
 def memory(site: Site) -> float:
@@ -95,6 +95,18 @@ def memory(site: Site) -> float:
 def access_costs(site: Site, cycles: float | None = None) -> Costs:
     """Return the cycles of accesses, or the given ones, as those of the site's memory."""
     return Costs(**{f"{site.place.space}_memory": memory(site) if cycles is None else cycles})
+
+
+def counter_of(site: Site) -> str:
+    """Return the counter that grows with the accesses of a site."""
+    place = site.place
+    if site.matrices:
+        return f"{'ldmatrix' if place.kind == 'load' else 'stmatrix'}_wavefronts"
+    if place.kind == "copy":
+        return "async_copy_bytes"
+    if place.space == "shared":
+        return f"shared_{place.kind}_wavefronts" if place.kind != "atomic" else "shared_atomic_requests"
+    return f"{place.space}_{place.kind}_sectors"
 
 
 def instructions(mix: Mapping[str, int], card: Card) -> Costs:

@@ -66,6 +66,7 @@ class Site:
         conflicts: how many of these bank conflicts cost.
         narrow: requests of a thread's loads of neighbours, or of elements that could be, each by itself.
         fragments: requests of loads of a matrix product's fragments, whose width is the instruction's.
+        matrices: requests of ldmatrix and stmatrix.
         stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
     """
 
@@ -79,6 +80,7 @@ class Site:
     conflicts: int
     narrow: int
     fragments: int
+    matrices: int
     stride: int | None
 
 
@@ -127,6 +129,7 @@ class SiteRecorder(Counting):
                 conflicts=counts["conflicts"],
                 narrow=counts["narrow"],
                 fragments=counts["fragments"],
+                matrices=counts["matrices"],
                 stride=self._strides.get(place),
             )
             for place, counts in sorted(self._sites.items())
@@ -209,7 +212,12 @@ class SiteRecorder(Counting):
             return
         cost = self._site_costs.cost(self._batch, access)
         self._sites[place].update(cost)
-        for name, counts in (("narrow", id(access.at) in self._narrow), ("fragments", _is_fragment(access))):
+        kind = effect(access.at).kind
+        for name, counts in (
+            ("narrow", id(access.at) in self._narrow),
+            ("fragments", kind == "fragment move"),
+            ("matrices", kind == "matrix move"),
+        ):
             self._sites[place][name] += cost["requests"] * counts
         if self._strides.get(place) is None:
             self._strides[place] = self._stride(access)
@@ -256,16 +264,6 @@ class SiteRecorder(Counting):
         return int(distances[counts.argmax()])
 
 
-def counter_of(site: Site) -> str:
-    """Return the counter that grows with the accesses of a site."""
-    place = site.place
-    if place.kind == "copy":
-        return "async_copy_bytes"
-    if place.space == "shared":
-        return f"shared_{place.kind}_wavefronts" if place.kind != "atomic" else "shared_atomic_requests"
-    return f"{place.space}_{place.kind}_sectors"
-
-
 def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
     counts = {"requests": requests(active), "threads": int(active.sum())}
     if access.space == "global":
@@ -275,10 +273,6 @@ def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str
         passes, conflicts = shared_wavefronts(access, address, active)
         counts |= {"wavefronts": passes, "conflicts": conflicts}
     return {name: count * times for name, count in counts.items()}
-
-
-def _is_fragment(access: Access) -> bool:
-    return effect(access.at).kind == "fragment move"
 
 
 def _least_sectors(address: Rows, active: Active, nbytes: int) -> int:

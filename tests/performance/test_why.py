@@ -28,7 +28,7 @@ from mmcore_performance.reasons.without import Estimate
 from mmcore_performance.sites import Site
 from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
-from tests.kernel_sources import kernel_sources
+from tests.kernel_sources import kernel_source, kernel_sources
 from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
@@ -146,6 +146,18 @@ def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: 
         stores = [each["gain"] for each in answers[size, far]["reasons"] if each["kind"] == "uncoalesced"]
         saved = 1 - answers[size, near]["seconds"] / answers[size, far]["seconds"]
         assert stores == [pytest.approx(saved, abs=0.02)] if size == "128" else (stores == [] and saved < LEAST_GAIN)
+
+
+def test_bank_conflicts_of_ldmatrix_take_what_padded_rows_save(tmp_path: Path) -> None:
+    def answer(padding: int) -> Any:
+        (tmp_path / "mm.cu").write_text(kernel_source("ldmatrix", PADDING=padding))
+        return json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "2048", "--json").stdout)
+
+    slow, better = answer(0), answer(8)
+    (conflicts,) = [each for each in slow["reasons"] if each["kind"] == "bank conflicts"]
+    assert conflicts["gain"] == pytest.approx(1 - better["seconds"] / slow["seconds"], abs=0.02)
+    assert conflicts["advice"].startswith("pad the rows of bs by 16 bytes")
+    assert "bank conflicts" not in [each["kind"] for each in better["reasons"]]
 
 
 def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from mmcore.cli.source_quote import source_line
 from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.machine.limits import WARP
-from mmcore_performance.costs import Costs, access_costs, memory
+from mmcore_performance.costs import Costs, access_costs, counter_of, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import PASS_SECTORS
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import Place, Site, counter_of
+from mmcore_performance.sites import Place, Site
 
 EXCHANGE = "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
 """The remedy of accesses to different rows by neighbouring threads."""

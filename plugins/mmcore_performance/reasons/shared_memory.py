@@ -7,10 +7,10 @@ from math import ceil
 
 from mmcore_emulator.profiler.coalescing import BANKS
 from mmcore_emulator.profiler.counters import total
-from mmcore_performance.costs import BARRIER_CYCLES, Costs, access_costs
+from mmcore_performance.costs import BARRIER_CYCLES, Costs, access_costs, counter_of
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import Site, counter_of
+from mmcore_performance.sites import Site
 
 _WORD = 4
 _OTHERWISE = "swizzle its rows, or let the threads of a warp access it in another order"

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from mmcore_emulator.profiler.counters import Counters, Line, total
-from mmcore_performance.costs import Costs, access_costs, costs, instructions
+from mmcore_performance.costs import Costs, access_costs, costs, counter_of, instructions
 from mmcore_performance.evidence import Evidence, LaunchEvidence
 from mmcore_performance.features import features, resident_blocks, waiting_seconds
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.prediction import IN_TURN, WAITS, Parameters, Work, launch_seconds, parameters
 from mmcore_performance.reasons.compiled import spill_costs
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import counter_of
 
 # The costs that a kind of work is saved in proportion to, by unit and kind; "" stands for every kind of a unit.
 _COSTS = {
