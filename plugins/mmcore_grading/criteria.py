@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TypeAlias
 
 from mmcore.kernel.sizes import Sizes, size_text
@@ -21,12 +21,14 @@ from mmcore_grading.answers import (
     Document,
     run_at,
 )
+from mmcore_grading.element_types import other_types
 from mmcore_grading.task import Criterion, Task
 
 NOT_RUN = "not run at "
 """The beginning of a message about a size for which the source, which fixes its sizes, could not be compiled."""
 
 _MISREAD = "not counted: it is right only in the unusual reading"
+_MISTYPED = "not counted: its types are not those of the task"
 _WRONG_NUMBERS = (
     *("wrong-product", "unwritten-output", "unrepeatable"),
     *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
@@ -35,7 +37,6 @@ _WRONG_NUMBERS = (
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
-_PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
 
 
@@ -69,15 +70,16 @@ _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  #
 def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outcome]:
     """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
     compiled, found = answers.get(COMPILE, NO_ANSWER), []
-    misread = [fault for fault in answers.get(RUN, NO_ANSWER).faults if fault.startswith(UNUSUAL_READING)]
-    right = not misread and _right_at(task.shown, answers)[0] > 0
+    other, further = _of_another_product(answers, reference)
+    reasons = chain([other], repeat(further))
+    right = _right_at(task.shown, answers)[0] > 0
     uncompiled = compiled.reason if compiled.reason.startswith(NOT_GRADED) else "it does not compile"
     for criterion in task.rubric:
         part, message, hidden = 0.0, uncompiled, ""
         if criterion.name == "compiles":
             part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
-        elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
-            message, misread = misread[0], [_MISREAD]  # its reason once
+        elif compiled.status == 0 and other:
+            message = next(reasons)
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
             message = "not counted: it is right at no shown size"
             if all(answers.get(run_at(size), NO_ANSWER).not_run for size in task.shown):
@@ -87,6 +89,14 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
         points = round(part * criterion.points, 2)
         found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
     return found
+
+
+def _of_another_product(answers: Answers, reference: Answers) -> tuple[str, str]:
+    """Return why a submission computes another product than the task's, for the first criterion and for the others."""
+    if types := other_types(answers, reference):
+        return types, _MISTYPED
+    misread = (fault for fault in answers.get(RUN, NO_ANSWER).faults if fault.startswith(UNUSUAL_READING))
+    return next(misread, ""), _MISREAD
 
 
 def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:

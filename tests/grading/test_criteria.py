@@ -120,3 +120,36 @@ def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
     table = csv_table(task, [Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))])
     assert table.splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
+
+
+_FLOAT, _HALF = ("float32", "float32", "float32"), ("float16", "float16", "float32")
+_HALF_IN = ("float16", "float32", "float32")
+
+
+def typed(dtype: str, output: str, accumulator: str) -> Answer:
+    """Return the answer on a right kernel of some types."""
+    return Answer(0, {"verified": True, "dtype": dtype, "output": output, "accumulator": accumulator})
+
+
+@pytest.mark.parametrize(
+    ("own", "of_task", "reason"),
+    [
+        (_FLOAT, _FLOAT, ""),
+        (_HALF, _FLOAT, "its elements are float16, where the task has float32"),
+        (_HALF, _HALF_IN, "the elements of C are float16, where the task has float32"),
+        (_FLOAT, _HALF_IN, "the elements of A and B are float32, where the task has float16"),
+        (("float16", "float32", "float16"), _HALF_IN, "it sums in float16, where the task has float32"),
+        (_HALF_IN, ("float16", "float32", "float16"), ""),
+        (("tf32", "float32", "float32"), _FLOAT, "its tensor cores multiply tf32, where the task has float32"),
+        (_FLOAT, ("tf32", "float32", "float32"), ""),
+    ],
+)
+def test_a_product_of_other_types_than_the_references_is_not_right(own: Any, of_task: Any, reason: str) -> None:
+    names = ("compiles", "shown-sizes", "proved")
+    task = Task("a product", (Sizes(8, 8, 8),), tuple(Criterion(name, 1) for name in names))
+    answers, reference = (
+        {"compile": Answer(0, {}), "run 8x8x8": typed(*types), "run": typed(*types)} for types in (own, of_task)
+    )
+    found = outcomes(task, answers, reference)[1:]
+    assert found[0].message == reason
+    assert (found[1].message == "not counted: its types are not those of the task") == bool(reason)

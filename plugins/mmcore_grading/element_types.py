@@ -1,0 +1,54 @@
+"""The element types of a submission, beside those of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mmcore.kernel.problem import accumulator_named, dtype_named
+from mmcore_grading.answers import Answers, Document
+
+_SUMS = "accumulator"
+
+
+def other_types(answers: Answers, reference: Answers) -> str:
+    """Return how a submission's types differ from those of the reference; empty if they agree or are not known."""
+    own, wanted = _typed(answers), _typed(reference)
+    if own is None or wanted is None:
+        return ""
+    return "; ".join([*_other_elements(own, wanted)] or [*_less_precise(own, wanted)])
+
+
+def _typed(answers: Answers) -> Document | None:
+    """Return the document of a run, which has the types; None without one."""
+    documents = (each.document for each in answers.values())
+    return next((each for each in documents if each is not None and _SUMS in each), None)
+
+
+def _other_elements(own: Document, wanted: Document) -> Iterator[str]:
+    """Yield a clause on the elements in memory that are of another type."""
+    types = [(_stored(each["dtype"]), each["output"]) for each in (own, wanted)]
+    (dtype, output), (wanted_dtype, wanted_output) = types
+    if dtype == output != wanted_output == wanted_dtype:
+        yield _clause("its elements are", dtype, wanted_dtype)
+        return
+    if dtype != wanted_dtype:
+        yield _clause("the elements of A and B are", dtype, wanted_dtype)
+    if output != wanted_output:
+        yield _clause("the elements of C are", output, wanted_output)
+
+
+def _less_precise(own: Document, wanted: Document) -> Iterator[str]:
+    """Yield a clause on the products and the sums that are rounded more."""
+    if dtype_named(own["dtype"]).unit_roundoff > dtype_named(wanted["dtype"]).unit_roundoff:
+        yield _clause("its tensor cores multiply", own["dtype"], wanted["dtype"])
+    if accumulator_named(own[_SUMS]).unit_roundoff > accumulator_named(wanted[_SUMS]).unit_roundoff:
+        yield _clause("it sums in", own[_SUMS], wanted[_SUMS])
+
+
+def _stored(dtype: str) -> str:
+    """Return the type of elements in memory."""
+    return "float32" if dtype == "tf32" else dtype
+
+
+def _clause(what: str, own: str, wanted: str) -> str:
+    return f"{what} {own}, where the task has {wanted}"
