@@ -102,6 +102,11 @@ def test_a_kernel_that_is_right_in_an_unusual_reading_only_is_wrong_unless_an_op
     assert f"\nunusual-reading at adds.cu:6: {advice}" in wrong.stdout
     assert "; try --beta 1 if this is meant\n" in wrong.stdout
     assert emulated("run adds.cu --size 20x30x40 --beta 1").exit_code == 0
+    unproved = emulated("prove adds.cu --size 20x30x40 -q")
+    assert (unproved.exit_code, unproved.stdout.splitlines()[-1]) == (2, "NOT PROVED")
+    assert unproved.stdout.startswith("unusual-reading at adds.cu:6\n")
+    assert "\n  try --beta 1 if this is meant\n" in unproved.stdout
+    assert emulated("prove adds.cu --size 20x30x40 --beta 1").exit_code == 0
 
 
 def test_a_type_that_makes_a_wrong_product_right_is_named_with_its_line(folder: Path) -> None:

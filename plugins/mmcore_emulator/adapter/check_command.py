@@ -19,15 +19,15 @@ from mmcore.cli.output import fields, indented, json_option, loaded_registry, qu
 from mmcore.cli.source_quote import folded, quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, WorkLimit
-from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry, registry
-from mmcore.verdict import judged, places
+from mmcore.verdict import places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination_report import Examination
+from mmcore_emulator.adapter.unusual_reading import unusual_reading
 from mmcore_emulator.adapter.views import NOTHING, check_verdict, check_view
 
 USUAL_SIZE = 128
@@ -76,7 +76,8 @@ def _answer_about(
     examination = _NONE
     if usual and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
-        violations = examination.faults or _unusual(reference, declaration, examination)
+        tried = examination.tried
+        violations = examination.faults or (unusual_reading(tried[0].cell, declaration) if tried else ())
         reminders = [examination.reminder] if examination.reminder else []
         result = replace(result, violations=violations, warnings=(*result.warnings, *reminders))
     result = replace(result, violations=(*result.violations, *faults))
@@ -92,14 +93,6 @@ def _answer_about(
         details,
         check_view(result, _tried(examination), _nothing(examination), examination.limit),
     )
-
-
-def _unusual(reference: KernelReference, kernel: Kernel, examination: Examination) -> tuple[Violation, ...]:
-    """Return the violations of a file's kernel that is right only in an unusual reading of its source."""
-    if isinstance(reference, str) or not examination.tried:
-        return ()
-    found = judged(measure_cell(examination.tried[0].cell), kernel, "hazards").violations
-    return tuple(each for each in found if each.kind == "unusual-reading")
 
 
 def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:

@@ -24,6 +24,7 @@ from mmcore.registry import registry
 from mmcore_emulator.adapter.api import checked, proved, refilled
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.adapter.unusual_reading import unusual_reading
 from mmcore_emulator.adapter.views import proof_view
 
 USUAL_SIZE = 64
@@ -61,15 +62,20 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
 
 
 def _with_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
-    """Return a proof with the hazards of a small product, which may be why a kernel is wrong. One is no proof."""
+    """Return a proof with the hazards of a small product, which may be why a kernel is wrong.
+
+    A kernel that has one is not proved, nor is one that is right only in an unusual reading of its source.
+    """
     if proof.outcome == NOT_PROVED:
         return proof
-    small = small_product(cell.on("emulator"), kernel, proof.launched.config, proof.launched.launches)
+    emulated = cell.on("emulator")
+    small = small_product(emulated, kernel, proof.launched.config, proof.launched.launches)
+    if proof.outcome == PROVED:
+        hazards = checked(small, remember=True, quiet=True).violations if small else ()
+        reasons = hazards or unusual_reading(small or emulated, kernel)
+        return replace(proof, outcome=NOT_PROVED, reasons=reasons) if reasons else proof
     if small is None:
         return proof
-    if proof.outcome == PROVED:
-        hazards = checked(small, remember=True, quiet=True).violations
-        return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
     with suppress(MmcoreError):  # the kernel is wrong, whether or not there is time to find out why
         proof = replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations)
     return proof
