@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from mmcore.cell import Cell
@@ -57,6 +57,7 @@ class ObservedLaunch:
         plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
         work: the multiply-adds of the small product's blocks, and the threads that write its C.
         shared: its accesses to each array in shared memory, by name.
+        requested: the counters of the requested product's launch, if they could be scaled from small ones.
     """
 
     grid: Dim3
@@ -72,6 +73,7 @@ class ObservedLaunch:
     plain_order: Instruction | None
     work: ThreadWork
     shared: Mapping[str, SharedArray]
+    requested: Mapping[Line, Counters] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

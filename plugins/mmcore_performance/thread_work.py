@@ -1,4 +1,4 @@
-"""A record of the multiply-adds of each thread of a launch, and of the threads that write each byte of C."""
+"""A record of the multiply-adds of each thread of a launch, and of the threads that write C."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Access, BulkTransfer
+from mmcore_emulator.profiler.by_line import line_of
+from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE = -1
@@ -25,6 +27,7 @@ class ThreadWork:
         storing: a flag for each block of the grid: true if it writes to global memory.
         writers: the last thread that wrote each byte of C, by its number in the grid; -1 for none.
         shared: a flag for each byte of C: true if several threads wrote it.
+        adding_again: the lines with an atomic operation by which a thread adds to one element of C several times.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -36,6 +39,8 @@ class ThreadWork:
         self.storing = np.zeros(0, np.bool_)
         self.writers = np.zeros(0, np.int64)
         self.shared = np.zeros(0, np.bool_)
+        self.adding_again = set[Line]()
+        self._first: dict[int, NDArray[np.uint64]] = {}  # address that each thread adds to, by atomic operation
 
     def begin(self, batch: Batch) -> BatchWork:
         """Return the recorder of a batch of blocks."""
@@ -58,6 +63,14 @@ class ThreadWork:
         self.writers[offsets] = threads
         several = ((before != _NONE) & (before != threads)) | (self.writers[offsets] != threads)
         self.shared[offsets[several]] = True
+
+    def add(self, at: Instruction, addresses: NDArray[np.uint64], threads: NDArray[np.int64]) -> None:
+        """Note that threads add to elements of C."""
+        size = self.block_fmas.size * self.block_threads
+        first = self._first.setdefault(id(at), np.full(size, _NOWHERE))
+        if (first[threads] == addresses).any():
+            self.adding_again.add(line_of(at))
+        first[threads] = np.where(first[threads] == _NOWHERE, addresses, first[threads])
 
 
 class BatchWork:
@@ -87,8 +100,12 @@ class BatchWork:
         self._totals.storing[blocks] = True
         address = np.broadcast_to(access.address, batch.shape)[lanes]
         array = access.memory.at(int(address.min(initial=_NOWHERE)))
-        if access.kind == "store" and array is not None and array.label == "C":
-            threads = blocks * batch.block.size + np.broadcast_to(batch.thread_index(), batch.shape)[lanes]
+        if array is None or array.label != "C":
+            return
+        threads = blocks * batch.block.size + np.broadcast_to(batch.thread_index(), batch.shape)[lanes]
+        if access.kind == "atomic":
+            self._totals.add(access.at, address, threads)
+        else:
             first = (address - np.uint64(array.base)).astype(np.int64)
             offsets = (first[:, None] + np.arange(access.nbytes)).ravel()
             self._totals.write(offsets, threads.repeat(access.nbytes), array.writable)

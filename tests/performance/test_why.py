@@ -148,6 +148,21 @@ def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: 
         assert stores == [pytest.approx(saved, abs=0.02)] if size == "128" else (stores == [] and saved < LEAST_GAIN)
 
 
+@pytest.mark.parametrize(("parts", "times"), [("8", 8), ("n / 32", 16)])
+def test_additions_of_parts_of_k_are_counted_in_the_requested_product(parts: str, times: int, tmp_path: Path) -> None:
+    (tmp_path / "mm.cu").write_text(kernel_source("split_k", PARTS=parts))
+    answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "512", "--json").stdout)
+    (atomics,) = [each for each in answer["reasons"] if each["kind"] == "atomics"]
+    assert atomics["sentence"] == f"an atomic operation adds to each element of C {times} times, once for each part of k"
+    assert atomics["advice"].startswith("split k into fewer parts")
+
+
+def test_additions_of_each_product_are_advised_a_register(tmp_path: Path) -> None:
+    first = why(tmp_path, "atomics: slow")["reasons"][0]
+    assert first["sentence"] == "an atomic operation adds to each element of C 1,024 times"
+    assert first["advice"].startswith("add the products of k in a register")
+
+
 def test_bank_conflicts_of_ldmatrix_take_what_padded_rows_save(tmp_path: Path) -> None:
     def answer(padding: int) -> Any:
         (tmp_path / "mm.cu").write_text(kernel_source("ldmatrix", PADDING=padding))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from mmcore.cli.source_quote import source_line
 from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.profiler.counters import Counters
 from mmcore_performance.costs import Costs, access_costs, counter_of, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import PASS_SECTORS
@@ -31,7 +32,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     for site in sites:
         if (reason := _uncoalesced(site, observation, launch)) is not None:
             yield reason
-    yield from _sums(sites, observation)
+    yield from _sums(sites, observation, launch)
 
 
 def _uncoalesced(site: Site, observation: Observation, launch: ObservedLaunch) -> Reason | None:
@@ -99,24 +100,39 @@ def _requested(site: Site, observation: Observation) -> int:
     return rows * observation.problem.leading(matrix) * itemsize + rest
 
 
-def _sums(sites: list[Site], observation: Observation) -> Iterable[Reason]:
+def _sums(sites: list[Site], observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons of sums that are kept in C in memory, or added to it by too many atomics."""
-    small = observation.small
     for site in sites:
         place = site.place
         if place.array != "C" or place.kind not in ("store", "atomic"):
             continue
-        each = site.threads * place.nbytes / (small.m * small.n * small.dtype_of("C").itemsize)
-        if each < _REPEATED:
+        each, where = _accesses(site, observation, launch)
+        if round(each) < _REPEATED:
             continue
         same = [other for other in sites if other.place.array == "C" and other.place.line == place.line]
         saved = Costs(global_memory=sum(memory(other) for other in same) * (1 - 1 / each))
-        times = f"{each * observation.problem.k / small.k:,.0f} times"
+        times = f"{each:,.0f} times{where}"
         if place.kind == "atomic":
             sentence = f"an atomic operation adds to each element of C {times}"
             advice = "add the products of k in a register, and add that sum to C once"
+            if place.line not in launch.work.adding_again:
+                sentence += ", once for each part of k"
+                advice = "split k into fewer parts, or store their sums in a workspace, which a second kernel adds up"
             yield Reason("atomics", sentence, advice, place.line, place.column, saved, uncounted=True)
         else:
             sentence = f"each element of C is loaded and stored {times}, since the sum is kept in global memory"
             advice = "keep the sum in a local variable, and store it once after the loop over k"
             yield Reason("sum in memory", sentence, advice, place.line, place.column, saved)
+
+
+def _accesses(site: Site, observation: Observation, launch: ObservedLaunch) -> tuple[float, str]:
+    """Return how often each element of C is accessed in the requested product; else in the small one, with its size."""
+    place, small, problem = site.place, observation.small, observation.problem
+    each = site.threads * place.nbytes / (small.m * small.n * small.dtype_of("C").itemsize)
+    few, many = (
+        getattr(lines.get(place.line, Counters()), f"global_{place.kind}s")
+        for lines in (launch.lines, launch.requested)
+    )
+    if not many:
+        return each, f" at {small.m}×{small.n}×{small.k}"
+    return each * many / few * small.m * small.n / (problem.m * problem.n), ""

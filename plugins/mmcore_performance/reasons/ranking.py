@@ -38,6 +38,8 @@ def reasons(observation: Observation, evidence: Evidence | None = None, seconds:
 
     Gains are parts of the ``seconds`` that are predicted from the evidence, or without it of an estimate.
     """
+    if evidence is not None:
+        observation = replace(observation, launches=_with_counters(observation, evidence))
     each = launch_times(observation, evidence)
     whole = seconds or sum(time.time for time in each) or 1.0
     ranked = [
@@ -47,6 +49,12 @@ def reasons(observation: Observation, evidence: Evidence | None = None, seconds:
     ]
     several = sorted(_folded(ranked), key=lambda reason: -reason.gain)
     return [reason for reason in several if reason.gain >= LEAST_GAIN]
+
+
+def _with_counters(observation: Observation, evidence: Evidence) -> tuple[ObservedLaunch, ...]:
+    """Return the launches with the counters of the requested product's launches."""
+    pairs = zip(observation.launches, evidence.launches, strict=False)
+    return tuple(replace(observed, requested=launch.lines) for observed, launch in pairs)
 
 
 def _folded(several: Iterable[Reason]) -> list[Reason]:
