@@ -12,8 +12,9 @@ from mmcore.cell import Cell
 from mmcore.planning.plan import Plan
 from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_performance.cards import cards
-from mmcore_performance.counted import Counts, counted, profiled, small_cells
+from mmcore_performance.counted import Counts, counted, profiled
 from mmcore_performance.gathering import card_plan
+from mmcore_performance.small_cells import small_cells
 
 # A kernel of each kind, and a product larger than those that it is counted at.
 KERNELS: list[tuple[str, int, dict[str, int]]] = [

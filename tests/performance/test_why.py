@@ -153,8 +153,19 @@ def test_additions_of_parts_of_k_are_counted_in_the_requested_product(parts: str
     (tmp_path / "mm.cu").write_text(kernel_source("split_k", PARTS=parts))
     answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "512", "--json").stdout)
     (atomics,) = [each for each in answer["reasons"] if each["kind"] == "atomics"]
-    assert atomics["sentence"] == f"an atomic operation adds to each element of C {times} times, once for each part of k"
+    assert (
+        atomics["sentence"] == f"an atomic operation adds to each element of C {times} times, once for each part of k"
+    )
     assert atomics["advice"].startswith("split k into fewer parts")
+
+
+def test_parts_of_k_that_end_in_tiles_are_counted_where_they_are_long(tmp_path: Path) -> None:
+    text = kernel_source("split_k", PARTS="8").replace("k < first + part", "k < first + (part + 15) / 16 * 16")
+    text = text.replace("A[row * n + k]", "(k < first + part ? A[row * n + k] : 0)")
+    (tmp_path / "mm.cu").write_text(text.replace("B[k * n + col]", "(k < n ? B[k * n + col] : 0)"))
+    answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "512", "--json").stdout)
+    assert answer["seconds"]
+    assert "repeated work" not in [each["kind"] for each in answer["reasons"]]
 
 
 def test_additions_of_each_product_are_advised_a_register(tmp_path: Path) -> None:
@@ -460,7 +471,7 @@ def test_a_constant_number_of_steps_is_not_work_of_several_threads(tmp_path: Pat
     assert "several threads compute" not in text
     assert (f"an element of C takes 512 multiply-adds, and k = {size} asks for {size}" in text) == (size < 512)
     assert ("predicted  none: it takes 512 multiply-adds for an element of C at k = 64 and at k = 128" in text) == (
-        size > 64
+        size == 1024
     )
 
 

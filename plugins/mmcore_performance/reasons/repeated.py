@@ -65,9 +65,16 @@ def _repeated(observation: Observation, launch: ObservedLaunch, tiles: _Tiles | 
     steps = fmas.sum() / (small.m * small.n)
     if observation.steps:
         steps, k = observation.steps, observation.problem.k
-    elif tiles is not None and not shared:  # blocks at the edges of C multiply for fewer elements
+    elif tiles is None:  # how much of C a block has is unknown, such as where parts of k are added
+        return
+    elif not shared:  # blocks at the edges of C multiply for fewer elements
         full = tiles.elements == tiles.elements.max()
         steps = fmas[full].sum() / tiles.elements[full].sum()
+    many, few = (sum(each.fmas for each in lines.values()) for lines in (launch.requested, launch.lines))
+    if many:
+        requested = observation.problem
+        steps *= many / few * (small.m * small.n) / (requested.m * requested.n)
+        k = requested.k
     if steps < _REPEATED * k:
         return
     if shared and not observation.steps:
