@@ -136,9 +136,12 @@ class Problem:
 
     @property
     def keeps_whole(self) -> bool:
-        """True if the factors neither lengthen a sum of whole numbers nor make it too small."""
-        short = not self.beta and abs(math.frexp(self.alpha)[0]) == 0.5 and abs(self.alpha) >= 2**-7
-        return short or (self.alpha, self.beta) == (1, 1)
+        """True if the factors neither lengthen a sum of whole numbers nor make it too small.
+
+        C's old value has the scale of A·B, times alpha/beta.
+        """
+        powers = all(abs(math.frexp(each)[0]) == 0.5 for each in (self.alpha, self.beta or 1))
+        return powers and abs(self.alpha) >= 2**-7 and (not self.beta or 1 / 4 <= abs(self.alpha / self.beta) <= 4)
 
     @property
     def flops(self) -> int:

@@ -93,10 +93,16 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, flushes: bool =
             drawn = whole_numbers.sparse(shape, column_scales[at]) if kind == Kind.WHOLE else of_kind(kind, shape)
             matrices.b[:, at[0] : at[-1] + 1] = drawn.T
         if kind == Kind.WHOLE and problem.accumulate:
-            matrices.c[:, at] = whole_numbers.added(scales[:, np.newaxis] + column_scales[at])
+            shift = _exponent(problem.alpha / problem.beta) if problem.keeps_whole else 0
+            matrices.c[:, at] = whole_numbers.added(scales[:, np.newaxis] + column_scales[at] + shift)
     for lines, kinds in ((matrices.a, rows), (matrices.b.T, columns)):
         _zero_stripe(rng, lines, kinds)
     return replace(matrices, rows=rows, columns=columns)
+
+
+def _exponent(factor: float) -> int:
+    """Return the largest power of two that is at most a factor's magnitude."""
+    return math.frexp(factor)[1] - 1
 
 
 def draw_wide(problem: Problem, accumulator: str, seed: int) -> Matrices:

@@ -67,7 +67,39 @@ def test_a_hint_gives_factors_that_the_source_does_not_name(tmp_path: Path) -> N
 def test_a_beta_that_the_body_does_not_use_adds_nothing() -> None:
     text = SCALED.replace("int n)", "int n, float beta)")
     assert kernel(text.replace("STORE", "C[i * n + j] = sum;")).beta == 0
-    assert kernel(text.replace("STORE", "C[i * n + j] = sum + beta * C[i * n + j];")).beta == 1
+    assert kernel(text.replace("STORE", "C[i * n + j] = sum + beta * C[i * n + j];")).beta == 0.5
+
+
+PASSED = SCALED.replace("int n)", "int n, float alpha, float beta)")
+LAUNCH = "void run(int n) { scaled<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(a, b, c, n, ALPHA, BETA); }"
+
+
+@pytest.mark.parametrize(
+    ("store", "fault"),
+    [
+        ("C[i * n + j] = alpha * sum + beta * C[i * n + j];", ""),
+        ("C[i * n + j] = beta * sum + alpha * C[i * n + j];", "expected "),
+        ("C[i * n + j] = sum + beta * C[i * n + j];", "a product without the parameter alpha"),
+        ("C[i * n + j] = alpha * sum;", "a product without the parameter beta"),
+    ],
+)
+def test_factors_that_a_kernel_gets_are_neither_exchanged_nor_left_out(store: str, fault: str) -> None:
+    Path("my.cu").write_text(PASSED.replace("STORE", store))
+    for name in ("run", "check"):
+        result = command(name, "my.cu", "--device", "emulator", "--quiet")
+        assert (result.exit_code, fault in result.stdout) == (1 if fault else 0, True), result.stdout
+
+
+@pytest.mark.parametrize(("alpha", "beta", "is_right"), [("1.0f", "0", True), ("1", "0.5f", False), ("s", "t", False)])
+def test_a_factor_may_be_left_out_if_the_launch_passes_the_one_that_changes_nothing(
+    alpha: str, beta: str, is_right: bool
+) -> None:
+    text = PASSED.replace("STORE", "C[i * n + j] = sum;") + LAUNCH.replace("ALPHA", alpha).replace("BETA", beta)
+    assert all(each.evidence for each in inferred(text).unusual) == is_right
+    Path("my.cu").write_text(text)
+    result = command("run", "my.cu", "--device", "emulator")
+    assert ("right only if read as a product without the parameter beta" in result.stdout) != is_right
+    assert result.exit_code == (0 if is_right else 1)
 
 
 FIXED = """

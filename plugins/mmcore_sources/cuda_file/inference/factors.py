@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mmcore.errors import InvalidKernel
@@ -32,22 +32,28 @@ class Factor:
 
 
 _ONE = Factor(1.0)
+TRIED = {"alpha": 2.0, "beta": 0.5}
+"""The factors that a kernel gets as parameters: unequal, so that an exchange shows, and powers of two."""
 
 
-def operation(factors: Mapping[str, Factor], *, adds: bool) -> tuple[dict[str, float], list[Note]]:
+def operation(
+    factors: Mapping[str, Factor], passed: Collection[str], *, adds: bool
+) -> tuple[dict[str, float], list[Note]]:
     """Return alpha and beta of a kernel whose stores have these constant factors, and notes about them.
 
-    A factor counts if the source names it; ``adds`` says that what C held is added.
+    A constant counts if the source names it. ``passed`` has the factors that the kernel gets as parameters and uses;
+    ``adds`` says that what C held is added.
     """
     named = {name: each for name, each in factors.items() if each.is_named}
-    found = {name: each.value for name, each in named.items()}
-    values = {"alpha": 1.0, "beta": float(adds)} | found
-    if not named and not adds:
+    usual = {"alpha": 1.0, "beta": float(adds)} | {name: TRIED[name] for name in passed}
+    values = usual | {name: each.value for name, each in named.items()}
+    if not named and not adds and not passed:
         return values, []
     alpha, beta = ("" if value == 1 else f"{value:g}·" for value in values.values())
     text = f"C = {f'{beta}C + ' if adds else ''}{alpha}A·B"
     words = " and ".join(dict.fromkeys(name for each in named.values() for name in each.names))
-    why = f"the source multiplies by {words}" if named else "what C held is added"
+    of_parameters = f"the kernel gets {' and '.join(sorted(passed))}" if passed else "what C held is added"
+    why = f"the source multiplies by {words}" if named else of_parameters
     return values, [Note("operation", text, why, "--alpha, --beta")]
 
 

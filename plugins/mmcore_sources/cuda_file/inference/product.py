@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,11 @@ from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.element_types import element_types
-from mmcore_sources.cuda_file.inference.factors import Factor, constant_factors, operation
+from mmcore_sources.cuda_file.inference.expressions import evaluate
+from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
 from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, with_arguments
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
@@ -26,7 +28,14 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.packed_elements import packed_types
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.pitches import with_pitches
-from mmcore_sources.cuda_file.inference.roles import Roles, adds_to_c, matrices_of, roles_of, scalar_type
+from mmcore_sources.cuda_file.inference.roles import (
+    Roles,
+    adds_to_c,
+    matrices_of,
+    passed_factors,
+    roles_of,
+    scalar_type,
+)
 from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns
@@ -81,7 +90,10 @@ def product_of(kernel: SourceKernel) -> Product:
     types, type_notes = element_types(source, elements, roles, free, given, packed_types(body))
     factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
     adds = "beta" not in given and adds_to_c(body, roles)
-    scales, operation_notes = operation({name: factors[name] for name in factors.keys() - given.keys()}, adds=adds)
+    takes = {} if "int" in types.get("dtype", "") else passed_factors(body, roles)
+    passed = {name for name, used in takes.items() if used} - given.keys()
+    named = {name: factors[name] for name in factors.keys() - given.keys()}
+    scales, operation_notes = operation(named, passed, adds=adds)
     columns, storage_notes = _storage(kernel, roles, fragment[1] if fragment is not None else "")
     declared = {**types, **given}
     roles, layout_notes = with_layouts(kernel, roles, constraints, str(declared.get("column_major", columns)), declared)
@@ -93,7 +105,10 @@ def product_of(kernel: SourceKernel) -> Product:
         scales=scales,
         factors=factors,
         column_major=columns,
-        unusual=_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
+        unusual=(
+            *_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
+            *_without({*takes} - passed - given.keys(), kernel, roles),
+        ),
         chosen=free,
         launched={name: chosen.values[name] for name in of_template},
         notes=(*notes, *map_notes, *layout_notes, *operation_notes, *storage_notes, *batch),
@@ -170,6 +185,24 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
     else:
         columns, what, why = of_fragments, f"storage of {of_fragments}", "as the fragments say"
     return columns, [Note(what, "by columns", f"{why}; '' is by rows", "--column-major")] if columns else []
+
+
+def _without(factors: Collection[str], kernel: SourceKernel, roles: Roles) -> Iterator[Unusual]:
+    """Yield the unusual readings without the ``factors`` that a kernel gets and does not use.
+
+    The launch supports one if it passes the number that changes nothing.
+    """
+    launch = kernel.launch
+    values = [str(getattr(role, "value", role)) for role in roles.arguments]
+    passed = dict(zip(values, launch.arguments if launch else (), strict=False))
+    reader = Reader.of(kernel.source, launch, {})
+    for name in sorted(factors):
+        neutral, evidence = int(name == "alpha"), ""
+        with contextlib.suppress(KeyError, InvalidKernel):
+            if launch and evaluate(reader.number(passed[name]), {}) == neutral:
+                evidence = f"the {neutral} that {launch.place} passes"
+        reading = f"a product without the parameter {name}"
+        yield Unusual(reading, f"one with {name}", {name: TRIED[name]}, f"--{name} {neutral}", evidence)
 
 
 def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) -> tuple[Unusual, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import SIZES, Argument, Scalar, Workspace
+from mmcore.kernel.arguments import FACTORS, SIZES, Argument, Scalar, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.functions import Function
@@ -261,6 +261,16 @@ def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str
 def scalars_of(parameter: Parameter) -> dict[str, str]:
     """Return the scalar types of a structure's members by their types in the source."""
     return {each.type: scalar_type(each.type) for each in parameter.members}
+
+
+def passed_factors(body: Body, roles: Roles) -> dict[str, bool]:
+    """Return whether the body uses the floating-point parameters alpha and beta, for those that the kernel has."""
+    pairs = zip(roles.arguments, body.function.parameters, strict=False)
+    return {
+        str(role.value): parameter.name in body.names
+        for role, parameter in pairs
+        if isinstance(role, Scalar) and role.value in FACTORS and "int" not in role.type
+    }
 
 
 def adds_to_c(body: Body, roles: Roles) -> bool:
