@@ -79,6 +79,7 @@ SOURCES = {
     "vectors": RIGHT.replace("for (int p = 0; ", VECTORS),
     "ring": kernel_source("ring_of_mbarriers", PARITY="FAULT"),
     "buffers": BUFFERS,
+    "cap": RIGHT.replace("p < k", "p < min(k, FAULT)"),
 }
 DECLARED: dict[str, dict[str, Any]] = {
     "gaps": {"entry": "f"},
@@ -93,6 +94,7 @@ RIGHT_WORDS = {
     "template": "k < 0",
     "vectors": "4",
     "ring": "step / 2 % 2",
+    "cap": "k",
 }
 
 
@@ -157,6 +159,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
             "line 7 compares n, the block's index with 4095 and line 7 compares m, n with 5000",
         ),
         ("condition", "m % 8 == 0 && n % 8 == 0 && k % 8 == 3", "8×16×35", "a remainder of k alone"),
+        ("cap", "1000", "17×3×1067", "line 8 compares k with 1000"),
         ("gaps", "ldb % 16 == 0 && ldb == n + 12", "16×36×52, lda = 64, ldb = 48, ldc = 48", "line 3 compares ldb, n"),
         ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
         ("template", "small", "1×1×1", "another function is launched"),

@@ -7,7 +7,7 @@ have the value of each; a loop's counter has its initial value and the limits th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from mmcore_emulator.isa.entries import Compute, Execute, Move
@@ -15,6 +15,8 @@ from mmcore_emulator.isa.table import decode, destinations, effect
 from mmcore_emulator.ptx.instructions import Address, Function, Instruction, Negated, Operand, Register, Symbol
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
 
+_INTEGERS = ("s32", "u32", "s64", "u64")
+_TILE = 64  # elements along k
 _DEEPEST = 60  # nested operations of an expression; deeper ones count as unknown
 
 
@@ -70,13 +72,17 @@ class Condition:
 
 
 def conditions(function: Function) -> list[Condition]:
-    """Return the comparisons of a function that depend on its parameters or its grid, in the order of its code."""
+    """Return the comparisons of a function that depend on its parameters or its grid, in the order of its code.
+
+    A minimum or maximum with a constant is a comparison, too.
+    """
     slices = _Slices(function)
     found = []
     for instruction in function.body:
-        if _compares_integers(instruction):
-            (result, *_) = destinations(instruction) or (None,)
-            outcome = None if result is None else slices.result(instruction, result, 0)
+        compared = _as_comparison(instruction)
+        if _compares_integers(compared):
+            (result, *_) = destinations(compared) or (None,)
+            outcome = None if result is None else slices.result(compared, result, 0)
             if outcome is not None and any(_varies(leaf) for leaf in leaves(outcome)):
                 found.append(Condition(instruction, outcome))
     return found
@@ -101,6 +107,19 @@ def leaves(expression: Expression, _seen: set[int] | None = None) -> Iterator[Ar
 def _compares_integers(instruction: Instruction) -> bool:
     made = effect(instruction)
     return made.kind == "compare" and made.type[0] in "usb"
+
+
+def _as_comparison(instruction: Instruction) -> Instruction:
+    """Return the comparison with a larger number that stands for a minimum or maximum; others as they are.
+
+    A loop of tiles that ends at the minimum is one element short only behind the last tile.
+    """
+    opcode, limit = instruction.opcode, instruction.operands[-1] if instruction.operands else None
+    if opcode[0] not in ("min", "max") or opcode[-1] not in _INTEGERS or not isinstance(limit, Constant):
+        return instruction
+    beyond = replace(limit, bits=limit.bits + min(limit.bits, _TILE))
+    operands = (Register("", "pred"), instruction.operands[1], beyond)
+    return replace(instruction, opcode=("setp", "lt", opcode[-1]), operands=operands)
 
 
 def _varies(leaf: Argument | Special | Constant) -> bool:
