@@ -140,22 +140,23 @@ class CodeSizes:
     def _extent(self, axis: str, k: int) -> int:
         """Return the extent of a tile, a multiple of those of all launches; 0 if no grid depends on the size.
 
-        The extent of one launch is the number of sizes with its first grid that is not empty.
+        The extent of one launch is the number of sizes with its first grid that is not empty, along x, y or z.
         """
 
         def blocks(size: int) -> list[int]:
             # A grid that is rounded down is empty if the other size is small.
             sizes = {"m": _LARGEST_TILE, "n": _LARGEST_TILE, axis: size}
             problem = self.kernel.problem(sizes["m"], sizes["n"], k)
-            return [launch.grid_dim.size for launch in self.kernel.launches(problem, self.config, self.device)]
+            launches = self.kernel.launches(problem, self.config, self.device)
+            return [each for launch in launches for each in launch.grid_dim]
 
         extents = list[int]()
         with contextlib.suppress(MmcoreError, IndexError):  # other sizes may have fewer launches
             for number, first in enumerate(blocks(1)):
-                one_grid = partial(lambda number, size: blocks(size)[number], number)
+                along = partial(lambda number, size: blocks(size)[number], number)
                 sizes = range(1, 2 * _LARGEST_TILE + 1)
-                empty = 0 if first else bisect.bisect_right(sizes, 0, key=one_grid)
-                size = bisect.bisect_right(sizes, one_grid(empty + 1), key=one_grid) - empty
+                empty = 0 if first else bisect.bisect_right(sizes, 0, key=along)
+                size = bisect.bisect_right(sizes, along(empty + 1), key=along) - empty
                 extents += [size] if size < _LARGEST_TILE else []
         common = math.lcm(*extents)
         return (common if common <= _LARGEST_TILE else max(extents)) if extents else 0

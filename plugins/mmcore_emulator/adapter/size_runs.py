@@ -51,6 +51,7 @@ class SizeRuns:
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
+        self._work_of_refills = 0.0  # of runs that are in no estimate
         self._run: list[Problem] = []
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
         functions = self._functions(planned).values()
@@ -103,8 +104,11 @@ class SizeRuns:
 
     def _slower(self) -> float:
         """Return the correction of estimates by the work of the earlier runs, which is counted in instructions."""
-        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        counted = (self._counted_work() - self._work_of_refills) * _SECONDS
         return max(1, counted / self._estimated) if self._estimated else 1
+
+    def _counted_work(self) -> float:
+        return sum(module.coverage.work for module in self._modules.values())
 
     def grown(self) -> Iterator[Size]:
         """Yield larger products while code is missing that some size may execute, until one executes nothing new.
@@ -182,10 +186,11 @@ class SizeRuns:
 
     def _refills(self, problem: Problem) -> int:
         """Return how often a word of shared memory is written; 0 if that cannot be seen."""
-        refills = Refills()
+        refills, before = Refills(), self._counted_work()
         with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
             for launch in emulated_runs(loaded, lambda translation: refills):
                 execute(launch)
+        self._work_of_refills += self._counted_work() - before
         return refills.most
 
     def _loaded(self, problem: Problem) -> LoadedKernel:
