@@ -190,7 +190,7 @@ def test_integers_have_their_types_and_factors_make_c_an_operand() -> None:
     found = kernel(text.replace("= s;", "= alpha * s + beta * C[0];"))
     scalars = [("m", "uint64"), ("n", "uint32"), ("k", "int64"), ("alpha", "float64"), ("beta", "float32")]
     assert found.arguments == ("A", "B", "C", *(Scalar(*each) for each in scalars))
-    assert (found.alpha, found.beta) == (1, 1)
+    assert (found.alpha, found.beta) == (2, 0.5)
     assert kernel(NAIVE.replace("= sum;", "+= sum;")).beta == 1
     assert kernel(NAIVE.replace("= sum;", "+= sum;").replace("float sum", "C[row] = 0; float sum")).beta == 0
 

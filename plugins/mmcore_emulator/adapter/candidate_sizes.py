@@ -50,7 +50,7 @@ class Size:
     is_extra: bool = False  # true if it is only tried where work is left
     is_due: bool = False  # true if it is tried in any case
     is_plain: bool = False  # true if it is too large for a run with every access observed: only its product is verified
-    is_alone: bool = False  # true if no size before it reaches that side of a comparison
+    joins: bool = False  # true if it only joins sides of comparisons that sizes before it reach
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""
@@ -268,7 +268,7 @@ class CodeSizes:
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
         for together in (1, 2, 3):
             for index, reason in sides.cover(chosen, together):
-                yield Size(plans[index].problem, reason, is_extra=together == 3, is_alone=together == 1)
+                yield Size(plans[index].problem, reason, is_extra=together == 3, joins=together > 1)
         # A plain run may verify the product at sizes that reach the other sides; else the first size is named.
         far = self._candidates(plans[0].problem, literals, _FAR)
         far = [planned for planned in far if self._cost(planned) > self.most]  # the others are among the plans
@@ -276,7 +276,7 @@ class CodeSizes:
         costs += [self._cost(planned) for planned in plans[len(costs) :]]
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
         for index, reason in sides.cover(chosen, 1):
-            yield Size(plans[index].problem, reason, is_plain=True, is_alone=True)
+            yield Size(plans[index].problem, reason, is_plain=True)
 
     def _weight(self, problem: Problem) -> float:
         """Return a factor of a product's cost; it is small for products that show more."""

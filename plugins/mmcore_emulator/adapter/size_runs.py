@@ -81,7 +81,7 @@ class SizeRuns:
                 yield plain
             elif not size.is_extra:
                 missing.append(size)
-                if size.is_alone and not self.unreached:
+                if not (size.joins or self.unreached):
                     self.unreached = f"{size.why}, and {self._why_not(size)}"
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
