@@ -29,6 +29,7 @@ from mmcore_pytest.counts import Change
 from mmcore_tools.compare.explained import Explained
 from mmcore_tools.compare.measuring import Comparison, ratio
 from mmcore_tools.compare.operands import Side, errors_labelled, two_sides
+from mmcore_tools.compare.precision import less_exact
 from mmcore_tools.compare.report import report, sentence
 from tests.command_line import install, installed, kernel_module, mmcore
 from tests.kernel_sources import kernel_source
@@ -108,6 +109,34 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert document["slower"]
     assert document["counts"][0] == {"name": "barriers", "a": 54, "b": 432, "percent": 700.0}
     assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
+
+
+def test_sums_in_fewer_digits_are_named_with_the_largest_errors(tmp_path: Path) -> None:
+    text = Path(written(tmp_path / "float.cu", 16)).read_text().replace("float", "__half")
+    halves = "#include <cuda_fp16.h>\n" + text.replace("? A", "? (__half)A").replace(": 0", ": (__half)0")
+    floats = (
+        halves.replace("__half sum", "float sum").replace("sum += a", "sum += (float)a").replace("* b", "* (float)b")
+    )
+    (tmp_path / "float.cu").write_text(floats)
+    (tmp_path / "half.cu").write_text(halves)
+    command = ("compare", str(tmp_path / "float.cu"), str(tmp_path / "half.cu"), "--size", "48", *EMULATOR)
+    *table, answer = mmcore(*command, "--no-reasons").stdout.splitlines()
+    assert answer.endswith("; B's sums are float16, A's float32")
+    (errors,) = [re.split(" {2,}", line)[1:3] for line in table if line.startswith("largest error")]
+    assert float(errors[1]) > 2 * float(errors[0]) > 0
+    assert mmcore(*command, "--quiet").stdout.splitlines()[-1].endswith("; B's sums are float16, A's float32")
+    exchanged = (command[0], *command[2:0:-1], *command[3:], "--json")
+    documents = [json.loads(mmcore(*words).stdout) for words in ((*command, "--json"), exchanged)]
+    assert [each["less_exact"] for each in documents] == ["B's sums are float16, A's float32", None]
+
+
+def test_each_type_with_fewer_digits_is_named_once() -> None:
+    a = Result(Cell("acme", 8, 8, 8), "acme")
+    b = replace(a, dtype="tf32")
+    c = replace(a, dtype="float16", output="float16", accumulator="float16")
+    assert less_exact(a, b) == "B's elements are tf32, A's float32"
+    assert less_exact(a, c) == "B's elements, results and sums are float16, A's float32"
+    assert (less_exact(a, a), less_exact(c, a)) == ("", "")
 
 
 def why(*reasons: Reason, seconds: float = 1.0, m: int = 8) -> Why:

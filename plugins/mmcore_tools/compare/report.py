@@ -11,6 +11,7 @@ from mmcore.time_ratio import Answer
 from mmcore.view import View
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
+from mmcore_tools.compare.precision import largest_error, less_exact
 from mmcore_tools.run import details
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ _ANSWERS: dict[Answer, str] = {
 
 
 def sentence(comparison: Comparison) -> str:
+    """Return the answer in a sentence, and what of B is less exact."""
+    exactness = less_exact(*comparison.results) if comparison.right else ""
+    return "; ".join(filter(None, [_answer(comparison), exactness]))
+
+
+def _answer(comparison: Comparison) -> str:
     """Return the answer in a sentence."""
     both = list(zip(_LETTERS, comparison.results, strict=True))
     wrong = [letter for letter, result in both if not result.verified]
@@ -111,6 +118,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "interval": ratio and [*ratio.interval],
         "cycles": ratio and ratio.cycles,
         "slower": comparison.slower,
+        "less_exact": less_exact(*comparison.results) or None,
         "predicted": comparison.explained and comparison.explained.to_json(),
         "counted": comparison.counted,
         "right_at": comparison.right_at,
@@ -171,6 +179,9 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     for size, pair in times.times.items() if times and comparison.ratio is None else ():
         before, now = (each.seconds for each in pair)
         rows.append((f"predicted, {size}", _predicted(before), _predicted(now), _change(before, now)))
+    first, second = largest_error(a), largest_error(b)
+    if first or second:
+        rows.append(("largest error", _error(first), _error(second), _change(first, second)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]
@@ -189,6 +200,10 @@ def _time(result: Result) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def _share(value: float | None) -> str:
