@@ -9,7 +9,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -144,6 +144,12 @@ def command_with(words: Sequence[str], option: str) -> str:
 def suggested(option: str) -> str:
     """Return the command that runs now with further options."""
     return command_with(click.get_current_context().meta[_WORDS], option)
+
+
+def with_other_words(others: Mapping[str, str]) -> str:
+    """Return the command that runs now with other words in place of some."""
+    words = click.get_current_context().meta[_WORDS]
+    return command_with([others.get(word, word) for word in words], "")
 
 
 def _reason(error: Exception) -> str:

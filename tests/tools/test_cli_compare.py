@@ -67,6 +67,8 @@ __global__ void NAME(const float *A, const float *B, float *C, int n)
 }
 """
 
+INDEX = "B[col * n + t + threadIdx.y]"
+
 
 def written(path: Path, tile: int, *names: str) -> str:
     """Write a file of tiled kernels, and return its path."""
@@ -410,6 +412,36 @@ def test_sides_are_kernels_files_functions_and_configs(files: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("files")
+def test_options_of_a_file_hold_for_the_side_that_is_one() -> None:
+    first, second = two_sides(["upc.kernel10", "slow.cu"], [], {"args": "A,B,C,k"})
+    assert "k" not in str(first.kernel.arguments)
+    assert str(second.kernel.arguments[3]) == "k"
+    refused = mmcore("compare", "upc.kernel11", "slow.cu", "--entry=f", *EMULATOR).stderr
+    assert refused == "Error: slow.cu has no __global__ function f; it has tiled\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("slow.cu cublas.float16 --size 48", "slow.cu ladder.f16.02_any --size 48"),
+        ("columns.cu cublas.float16 -q", "columns.cu ladder.f16.02_any_nt -q"),
+        ("cublas.float32 slow.cu --card T4", "ladder.f32.07_warp_tiles slow.cu --card T4"),
+        ("slow.cu cublas.tf32 --card A100", "slow.cu ladder.tf32.01_mma_sync --card A100"),
+        ("cublas.int8 cublas.float64", "ladder.i8.01_wgmma ladder.f64.03_ring"),
+    ],
+)
+def test_a_library_is_replaced_by_the_ladders_last_kernel_without_a_gpu(files: Path, words: str, instead: str) -> None:
+    by_columns = KERNEL.replace("TILE", "16").replace("NAME", "mm").replace("B[(t + threadIdx.y) * n + col]", INDEX)
+    (files / "columns.cu").write_text(by_columns)
+    result = mmcore("compare", *words.split(), "--device", "emulator")
+    assert result.exit_code == 2
+    assert re.search(
+        r"^Error: cublas\.\w+: a library is called, which runs on a GPU alone; nearest to its speed", result.stderr
+    )
+    assert result.stderr.endswith(f"\n  mmcore compare {instead} --device emulator\n")
+
+
 def test_a_revision_is_the_file_as_it_was_committed(files: Path) -> None:
     for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
         subprocess.run(["git", *words], check=True)
@@ -448,7 +480,7 @@ def test_a_revision_of_a_registered_kernel_keeps_its_declaration(tmp_path: Path)
         (("three.cu", "slow.cu"), "there are three.cu::a, three.cu::b, three.cu::c, slow.cu; FILE::FUNCTION"),
         (("upc.kernel10@no-such", "upc.kernel10"), "upc.kernel10: no-such is neither a folder, nor a revision of the"),
         (("slow.cu@no-such", "slow.cu"), "no-such is neither a folder, nor a revision"),
-        (("upc.kernel10", "upc.kernel11", "--entry", "f"), "--entry is for a .cu file, not for upc.kernel10"),
+        (("upc.kernel10", "upc.kernel11", "--entry=f"), "--entry is for a .cu file, not for upc.kernel10 and upc"),
         (("absent.cu", "slow.cu"), "there is no file absent.cu"),
     ],
 )

@@ -18,6 +18,7 @@ from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
+from mmcore_tools.compare.libraries import refuse_libraries
 from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
 from mmcore_tools.compare.operands import errors_labelled, two_sides
 from mmcore_tools.compare.report import faults, report, reservations, sentence, to_json, view
@@ -70,7 +71,10 @@ def compare(
     """
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
-    usual = USUAL_SIZE if chosen(device)[0].supports_timing else UNTIMED_SIZE
+    timed = chosen(device)[0].supports_timing
+    usual = USUAL_SIZE if timed else UNTIMED_SIZE
+    if not timed:
+        refuse_libraries(sides, cards()[card])
     with whole(timeout), errors_labelled(sides):
         comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual, reasons=reasons)
     if as_json:

@@ -84,14 +84,21 @@ def two_sides(
     """Return the sides A and B that words, configs and options of a file describe.
 
     Two words, two configs of one kernel, or a file with two kernels make two sides. One config holds for both.
-    Raises UsageError if there are fewer or more sides, and MmcoreError if a kernel cannot be read.
+    Options of a file hold for each side that is one.
+
+    Raises UsageError if there are fewer or more sides, or options of a file and no file; MmcoreError if a kernel cannot
+    be read.
     """
     if len(words) > 2 or len(configs) > 2:
         raise click.UsageError("two kernels are compared, each with at most one --config")
+    several = [_Word.of(word) for word in words]
+    if facts and not any(word.file for word in several):
+        option = next(iter(facts)).replace("_", "-")
+        raise click.UsageError(f"--{option} is for a .cu file, not for {' and '.join(words)}")
     sides = list[Side]()
     for number, letter in enumerate("ab" if len(words) == 2 or len(configs) == 2 else "a"):
-        word, config = words[number % len(words)], configs[number % len(configs)] if configs else {}
-        sides += _sides(_Word.of(word), letter, config, facts)
+        word, config = several[number % len(words)], configs[number % len(configs)] if configs else {}
+        sides += _sides(word, letter, config, facts)
     if len(sides) == 1:
         raise click.UsageError(_NEEDS_TWO)
     if len(sides) > 2:
@@ -125,8 +132,6 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
         launch = {"configs": (others,)} if others else {}
         launch |= {BLOCK: "x".join(map(str, config[BLOCK]))} if BLOCK in config else {}
         reference = {**reference, **launch}
-    elif facts:
-        raise click.UsageError(f"--{next(iter(facts)).replace('_', '-')} is for a .cu file, not for {word.text}")
     try:
         return [Side(word.text, registry().kernel(reference), config)]
     except SeveralKernels as several:
