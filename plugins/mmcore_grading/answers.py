@@ -33,6 +33,9 @@ UNUSUAL_READING = "unusual-reading"
 
 _FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
+_FOLDERS = re.compile(
+    r"(includes (?:a header that is|headers that are) not found: .*?); [^;]*include= in its declaration .*"
+)
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 
 Document: TypeAlias = Mapping[str, Any]
@@ -55,6 +58,7 @@ class Answer:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = COMMAND_LINES.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
+        sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)
         sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package else sentence
         limit = "20 times limits.seconds of the task is the limit"
         return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"

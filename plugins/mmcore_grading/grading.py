@@ -50,9 +50,15 @@ class Grade:
         return round(sum(outcome.points for outcome in self.outcomes), 2)
 
     @property
+    def ungraded(self) -> str:
+        """The reason why the submission has no grade yet; empty if it has one."""
+        reasons = (each.message for each in self.outcomes if each.message.startswith(NOT_GRADED))
+        return next(reasons, "").removeprefix(NOT_GRADED)
+
+    @property
     def is_graded(self) -> bool:
-        """True if the submission was graded; else the outcomes have the reason."""
-        return not any(outcome.message.startswith(NOT_GRADED) for outcome in self.outcomes)
+        """True if the submission was graded."""
+        return not self.ungraded
 
     @property
     def is_run(self) -> bool:
@@ -72,8 +78,8 @@ class Grade:
         return "\n".join(line for text in hidden for line in text.splitlines()[:_MOST_LINES])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the grade as JSON-ready values."""
-        return {**asdict(self), "points": self.points}
+        """Return the grade as JSON-ready values; the points are null if the submission was not graded."""
+        return {**asdict(self), "points": self.points if self.is_graded else None}
 
 
 def graded(

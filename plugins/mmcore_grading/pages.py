@@ -43,27 +43,35 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
 
     It shows no hidden size.
     """
-    body = [f"<h1>{escaped(task.title)}: {escaped(grade.student)}</h1>", f"<p>{escaped(task.text)}</p>"]
-    right = grade.points >= task.points
-    body.append(
-        f'<p class="verdict {"good" if right else "bad"}">{_points(grade.points)} of {_points(task.points)} points</p>'
-    )
+    title, sources = f"{task.title}: {grade.student}", _sources(submission)
+    texts = (f"<pre>{escaped(text)}</pre>" for text in sources.values())
+    head = [f"<h1>{escaped(title)}</h1>", f"<p>{escaped(task.text)}</p>"]
+    body = _graded(task, grade, sources) if grade.is_graded else _ungraded(grade)
+    return document(title, [*head, *body, folded("The submission", "".join(texts), is_open=False)])
+
+
+def _ungraded(grade: Grade) -> Iterator[str]:
+    """Yield the reason why a submission has no points yet."""
+    yield '<p class="verdict warn">not graded</p>'
+    yield facts([("file", grade.file), ("reason", grade.ungraded)])
+
+
+def _graded(task: Task, grade: Grade, sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield the points, with the reason of each criterion, and the faults."""
+    points = f"{_points(grade.points)} of {_points(task.points)} points"
+    yield f'<p class="verdict {"good" if grade.points >= task.points else "bad"}">{points}</p>'
     # The limits are the teacher's.
     grade = replace(
         grade, outcomes=tuple(replace(each, message=_OF_TASK.sub("", each.message)) for each in grade.outcomes)
     )
-    body.append(facts([("file", submission.file), *((each.criterion, _reason(each)) for each in grade.outcomes)]))
+    yield facts([("file", grade.file), *((each.criterion, _reason(each)) for each in grade.outcomes)])
     messages = [f"{each.criterion}: {fault}" for each in grade.outcomes for fault in each.faults]
     if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
         messages = [fault for each in grade.outcomes for fault in each.faults]
     messages += grade.hints
-    sources = _sources(submission)
     if messages:
-        body.append("<h2>What is missing</h2>")
-        body += _placed(messages, sources)
-    texts = (f"<pre>{escaped(text)}</pre>" for text in sources.values())
-    body.append(folded("The submission", "".join(texts), is_open=False))
-    return document(f"{task.title}: {grade.student}", body)
+        yield "<h2>What is missing</h2>"
+        yield from _placed(messages, sources)
 
 
 def _sources(submission: Submission) -> Mapping[str, str]:
@@ -148,8 +156,14 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _row(grade: Grade, task: Task) -> str:
-    cells = [f'<td class="word">{_link(grade.student)}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
-    cells += [f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes]
+    cells = [f'<td class="word">{_link(grade.student)}</td>']
+    if grade.is_graded:
+        cells.append(f"<td><b>{_points(grade.points)}</b></td>")
+        cells += [
+            f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes
+        ]
+    else:
+        cells += ["<td>–</td>"] * (1 + len(grade.outcomes))
     failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure, *grade.hints))))
     return f'<tr>{"".join(cells)}<td class="word">{failures}</td></tr>'
 

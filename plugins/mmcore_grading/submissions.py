@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 
 from mmcore.errors import InvalidProblem
@@ -14,6 +15,7 @@ from mmcore.files import read_bytes
 
 KERNELS = (".cu", ".py", ".ipynb")
 _HEADERS = (".cuh", ".h", ".hpp")
+_INCLUDED = re.compile(r'#[ \t]*include[ \t]*\\?"([^"\\\n]+)')  # a notebook escapes quotation marks
 _KERNEL = re.compile(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(")
 _MOST_FILES = 200
 _MOST_BYTES = 1 << 20
@@ -58,9 +60,11 @@ def kernel_names(text: str) -> set[str]:
 
 
 def ignored(folder: Path) -> Sequence[str]:
-    """Return the names of a folder's files that are no submissions, without hidden ones."""
+    """Return the names of a folder's files that are no part of a submission, without hidden ones."""
     files = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_")))
-    return sorted(path.name for path in files if path.suffix not in KERNELS and not path.is_symlink())
+    names = {path.name for path in files if path.suffix not in KERNELS and not path.is_symlink()}
+    alone = _alone(folder)
+    return sorted(names - {name for name, _ in (alone.files if alone else ())})
 
 
 def file_submission(student: str, path: Path) -> Submission:
@@ -71,12 +75,15 @@ def file_submission(student: str, path: Path) -> Submission:
 def submissions(folder: Path) -> Sequence[Submission]:
     """Return the submissions of a folder: its files, and its folders with one file for a kernel each.
 
-    Raises InvalidProblem if there are none, or two of one student.
+    A folder whose only kernel includes headers of it is the submission of that file. Raises InvalidProblem if there are
+    none, or two of one student.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
         raise InvalidProblem(f"{folder} cannot be read: {error.strerror}") from None
+    if (alone := _alone(folder)) is not None:
+        return [alone]
     found = [_submission(path) for path in paths if path.suffix in KERNELS or path.is_dir() or path.is_symlink()]
     students = [each.student for each in found]
     for student in students:
@@ -85,6 +92,20 @@ def submissions(folder: Path) -> Sequence[Submission]:
     if not found:
         raise InvalidProblem(f"{folder} has no submission: no file ends in {', '.join(KERNELS)}, and it has no folders")
     return found
+
+
+def _alone(folder: Path) -> Submission | None:
+    """Return the submission that a folder is: its only kernel, which includes headers of the folder; else None."""
+    files = [*_files(folder)]
+    kernels = {path for path in (*files, *folder.iterdir()) if path.suffix in KERNELS and path.name[0] not in "._"}
+    if len(kernels) != 1 or len(files) > _MOST_FILES:
+        return None
+    (kernel,) = kernels
+    if kernel.parent != folder or kernel not in files:  # it is a link, then
+        return None
+    found = _read(kernel.stem, folder, [kernel, *(path for path in files if path.suffix in _HEADERS)])
+    included = {normpath(name) for name in _INCLUDED.findall(found.text)}
+    return found if included & {name for name, _ in found.files} else None
 
 
 def _submission(path: Path) -> Submission:

@@ -51,7 +51,12 @@ def json_table(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
 
 
 def gradescope_results(grade: Grade) -> dict[str, Any]:
-    """Return a student's ``results.json`` of Gradescope; hidden facts are for the staff alone."""
+    """Return a student's ``results.json`` of Gradescope; hidden facts are for the staff alone.
+
+    That of a submission that was not graded has no score, which Gradescope reports as a failure of the autograder.
+    """
+    if not grade.is_graded:
+        return {"output": f"not graded: {grade.ungraded}", "stdout_visibility": "hidden"}
     tests: list[dict[str, Any]] = []
     for each in grade.outcomes:
         tests.append({"name": each.criterion, "score": each.points, "max_score": each.most, "output": each.message})

@@ -14,7 +14,7 @@ from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
 from mmcore_grading.submissions import Submission
-from mmcore_grading.tables import csv_table
+from mmcore_grading.tables import csv_table, gradescope_results
 from mmcore_grading.task import Criterion, Task
 
 
@@ -115,10 +115,24 @@ def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
     assert "<dt>not run at each size</dt><dd>ada</dd>" in class_page(task, [grade], None)
 
 
-def test_a_submission_that_is_not_graded_has_no_points_in_the_table() -> None:
+def test_a_submission_that_is_not_graded_has_no_points_anywhere() -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
-    table = csv_table(task, [Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))])
-    assert table.splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
+    grade = Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))
+    assert csv_table(task, [grade]).splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
+    page = student_page(task, grade, Submission("ada", (("a.cu", b"one"),)))
+    assert "points" not in page.partition("<body>")[2]
+    assert '<p class="verdict warn">not graded</p>' in page
+    assert "<dt>reason</dt><dd>two kernels</dd>" in page
+    row = class_page(task, [grade], None).partition("<tbody>")[2]
+    assert (row.count("<td>–</td>"), '"bad"' in row) == (2, False)
+    assert gradescope_results(grade) == {"output": "not graded: two kernels", "stdout_visibility": "hidden"}
+    assert grade.to_json()["points"] is None
+
+
+def test_a_student_reads_nothing_about_a_declaration_where_a_header_is_not_found() -> None:
+    found = "a.cu includes a header that is not found: tile.cuh (a.cu:3)"
+    folders = "; --option=-I/tmp/common, or include= in its declaration names the folders that have it"
+    assert Answer(2, None, f"Error: {found}{folders}").reason == f"{found}; submit headers with the file"
 
 
 _FLOAT, _HALF = ("float32", "float32", "float32"), ("float16", "float16", "float32")

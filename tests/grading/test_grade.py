@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +23,13 @@ from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
 from mmcore_grading.similarity import Pair, groups, similar
-from mmcore_grading.submissions import Submission, submissions
+from mmcore_grading.submissions import Submission, ignored, submissions
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import CRITERIA, Criterion, Task, read_task
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
 
+DOCS = Path(__file__).parents[2] / "docs"
+NEWLINE = "\n"
 COMMAND = [sys.executable, "-m", "mmcore", "grade"]
 RUBRIC = '[[rubric]]\ncriterion = "compiles"\npoints = 1\n'
 COUNTS = '[[rubric]]\ncriterion = "counts"\nmost = 2\npoints = 1\n'
@@ -165,13 +168,49 @@ def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> Non
     assert {each["student"]: each["points"] for each in json.loads(done.stdout)["grades"]} == {"another": 1, "right": 5}
 
 
+def test_the_lines_for_gradescope_grade_a_submission_with_a_header(tmp_path: Path) -> None:
+    autograder = tmp_path / "autograder"
+    for name in ("source", "submission", "results"):
+        (autograder / name).mkdir(parents=True)
+    (autograder / "source/task.toml").write_text(f'title = "x"\n{SIZES}{RUBRIC}')
+    (autograder / "submission/product.cu").write_text(f'#include "tile.cuh"\n{TILED.partition(NEWLINE)[2]}')
+    (autograder / "submission/tile.cuh").write_text("#define T 16\n")
+    recipe = (DOCS / "grading.md").read_text().partition("`run_autograder` has these lines:\n\n```bash\n")[2]
+    lines = recipe.partition("```")[0].replace("/autograder", str(autograder))
+    lines = lines.replace("mmcore grade", " ".join(COMMAND))
+    done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert (done.stderr, "1 with all 1 points" in done.stdout) == ("", True)
+    assert json.loads((autograder / "results/results.json").read_text())["score"] == 1
+
+
+def test_a_folder_is_one_submission_if_its_only_kernel_includes_its_header(tmp_path: Path) -> None:
+    def graded_files() -> Sequence[tuple[str, Sequence[str]]]:
+        return [(each.student, [name for name, _ in each.files]) for each in submissions(tmp_path)]
+
+    (tmp_path / "tiles").mkdir()
+    (tmp_path / "tiles" / "tile.cuh").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "ada.cu").write_text(TILED)
+    assert graded_files() == [("ada", ["ada.cu"]), ("tiles", [])]
+    (tmp_path / "ada.cu").write_text(f'#include "./tiles/tile.cuh"\n{TILED}')
+    assert graded_files() == [("ada", ["ada.cu", "tiles/tile.cuh"])]
+    (tmp_path / "bob.cu").symlink_to(tmp_path / "ada.cu")
+    assert [each for each, _ in graded_files()] == ["ada", "bob", "tiles"]
+    (tmp_path / "bob.cu").unlink()
+    (tmp_path / "tiles" / "tile.cuh").rename(tmp_path / "tile.cuh")
+    (tmp_path / "ada.cu").write_text(f'#include "tile.cuh"\n{TILED}')
+    assert (graded_files(), ignored(tmp_path)) == ([("ada", ["ada.cu", "tile.cuh"])], ["notes.txt"])
+    (tmp_path / "bob.cu").write_text(TILED)
+    assert [files for _, files in graded_files()] == [["ada.cu"], ["bob.cu"], []]
+
+
 def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
     submitted, task = tmp_path / "submitted", tmp_path / "task.toml"
     submitted.mkdir()
     (submitted / "two.cu").write_text(NAIVE.replace("mm(", "naive(") + TILED.replace("mm(", "tiled("))
     text = f'title = "x"\n{SIZES}{RUBRIC}[[rubric]]\ncriterion = "shown-sizes"\npoints = 4\n'
 
-    def graded() -> tuple[int, float, set[str], str]:
+    def graded() -> tuple[int, float | None, set[str], str]:
         command = [*COMMAND, *map(str, (task, submitted, "-o", tmp_path / "report", "--json"))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         (grade,) = json.loads(done.stdout)["grades"]
@@ -180,7 +219,7 @@ def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path)
     task.write_text(text)
     reason = "two.cu has 2 kernels, naive, tiled; the table [entry] of the task can name a student's kernel"
     said = f"not graded: two; {tmp_path / 'report' / 'index.html'} has the reasons\n"
-    assert graded() == (2, 0, {f"not graded: {reason}"}, said)
+    assert graded() == (2, None, {f"not graded: {reason}"}, said)
     assert "<dt>not graded</dt><dd>two</dd>" in (tmp_path / "report" / "index.html").read_text()
     task.write_text(f'{text}[entry]\ntwo = "tiled"\nlate = "tiled"\n')
     assert graded() == (0, 5, {""}, "entry names students without a submission: late\n")
