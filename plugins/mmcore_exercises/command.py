@@ -116,7 +116,7 @@ def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[s
 def _more(checked: Exercise, file: Path, failed: Outcome) -> Sequence[str]:
     """Return the command that has more about a failure, at the size at which the check found it."""
     command, shown = _MORE.get(failed.criterion, "run"), checked.task.shown
-    sizes = shown[:1] if failed.criterion in _MORE else [size for size in shown if _is_at(failed, size)]
+    sizes = shown[:1] if failed.criterion == "counts" else [size for size in shown if _is_at(failed, size)]
     option = ["--size", "x".join(map(str, sizes[0]))] if sizes else []
     device = [] if failed.criterion in _MORE else ["--device", "emulator"]
     return ["mmcore", command, str(file), *option, *checked.task.options, *device]

@@ -120,7 +120,7 @@ def commands(task: Task, submission: Submission) -> Commands:
     if task.asks("counts"):
         asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
     if task.asks("coalesced"):
-        asked["why"] = ["why", file, *size, *seeded]
+        asked["why"] = ["why", file, *seeded]  # at its usual size, which is large
     return asked
 
 

@@ -34,7 +34,6 @@ _WRONG_NUMBERS = (
     *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
 )
 """Kinds of violations that are no hazards."""
-_UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
@@ -209,8 +208,7 @@ def _gaps_of_proof(answer: Answer, document: Document) -> Sequence[str]:
 
 
 def _uncoalesced(answer: Answer, document: Document) -> Sequence[str]:
-    reasons = [each for each in document["reasons"] if each["kind"] in _UNCOALESCED]
-    return [f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in reasons]
+    return [f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in document["uncoalesced"]]
 
 
 _JUDGES: Mapping[str, _Judge] = {

@@ -23,6 +23,7 @@ from mmcore_performance.prediction import WAITS, Interval, predict
 from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
+from mmcore_performance.reasons.uncoalesced import uncoalesced_accesses
 from mmcore_performance.without_waste import advice
 
 UNITS = {
@@ -37,6 +38,7 @@ UNITS = {
     WAITS: "waits for loads and barriers that other warps do not hide",
     "start": "the start of a launch",
 }
+_LISTS = ("reasons", "uncoalesced", "violations")
 _TIME = ("seconds", "low", "high", "limiter")
 _SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
 
@@ -68,6 +70,7 @@ class Why:
         predicted: the predicted time; None if there is none.
         unpredicted: why there is no predicted time, as a clause.
         reasons: the largest gain first.
+        uncoalesced: those of uncoalesced accesses, whatever their gain; none if they are a small part of all accesses.
         advice: what to try where there are no reasons, as a noun; "" if nothing is known.
         violations: errors of the launches; there are no reasons then. The command adds hazards of a right product.
         ran: the cell of the small product; None if it is not known.
@@ -82,6 +85,7 @@ class Why:
     predicted: PredictedTime | None = None
     unpredicted: str = ""
     reasons: tuple[Reason, ...] = ()
+    uncoalesced: tuple[Reason, ...] = ()
     advice: str = ""
     violations: tuple[Violation, ...] = ()
     ran: Cell | None = None
@@ -90,7 +94,7 @@ class Why:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values; those of the predicted time are null if there is none."""
         time = vars(self.predicted) if self.predicted else dict.fromkeys(_TIME)
-        lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("reasons", "violations")}
+        lists = {name: [each.to_json() for each in getattr(self, name)] for name in _LISTS}
         ran = self.ran and self.ran.to_json()
         values = {name: value for name, value in vars(self).items() if name != "predicted"}
         return {**values, **time, **lists, "ran": ran, "not_executed": [*self.not_executed]}
@@ -100,10 +104,16 @@ class Why:
         """Return the answer of :meth:`to_json`."""
         others = {name: value for name, value in values.items() if name not in _TIME}
         time = None if values["seconds"] is None else PredictedTime(**{name: values[name] for name in _TIME})
-        reasons = tuple(map(Reason.from_json, values["reasons"]))
+        reasons, uncoalesced = (tuple(map(Reason.from_json, values[name])) for name in ("reasons", "uncoalesced"))
         violations = tuple(map(Violation.from_json, values["violations"]))
         ran = values["ran"] and Cell.from_json(values["ran"])
-        known = {"predicted": time, "reasons": reasons, "violations": violations, "ran": ran}
+        known = {
+            "predicted": time,
+            "reasons": reasons,
+            "uncoalesced": uncoalesced,
+            "violations": violations,
+            "ran": ran,
+        }
         return cls(**{**others, **known, "not_executed": tuple(values["not_executed"])})
 
 
@@ -134,6 +144,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         ran=observation.cell,
         not_executed=observation.not_executed,
     )
+    evidence = None
     try:
         evidence = evidence_of(requested, cards()[card], kernel)
         prediction = predict(evidence)
@@ -149,7 +160,9 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         several = with_exchange(several, observation, prediction.seconds, requested, device, kernel, phases)
         several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)
         why = replace(why, advice="" if several else advice(evidence, prediction.limiter))
-    return replace(why, reasons=() if why.violations else tuple(several)).to_json()
+    if not why.violations:
+        why = replace(why, reasons=tuple(several), uncoalesced=uncoalesced_accesses(observation, evidence))
+    return why.to_json()
 
 
 def _with_starts(observation: Observation, several: list[Reason], share: float) -> list[Reason]:

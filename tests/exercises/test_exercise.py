@@ -94,7 +94,7 @@ def test_each_fault_is_shown_with_its_own_line(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize(
     ("name", "command"),
-    [("guard", "mmcore run guard.cu --size 33x34x35 "), ("coalescing", "mmcore why coalescing.cu --size 64x64x64 ")],
+    [("guard", "mmcore run guard.cu --size 33x34x35 "), ("coalescing", "mmcore why coalescing.cu --args")],
 )
 def test_the_command_of_a_failure_has_its_size(
     name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import pytest
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes
-from mmcore_grading.answers import Answer
+from mmcore_grading.answers import Answer, commands
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
@@ -166,3 +166,19 @@ def test_a_product_of_other_types_than_the_references_is_not_right(own: Any, of_
     found = outcomes(task, answers, reference)[1:]
     assert found[0].message == reason
     assert (found[1].message == "not counted: its types are not those of the task") == bool(reason)
+
+
+def test_coalescing_is_judged_by_the_accesses_and_not_by_their_cost_at_a_shown_size() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("coalesced", 1),))
+    assert "--size" not in commands(task, Submission("a", (("a.cu", b""),)))["why"]
+    far = {
+        "kind": "uncoalesced",
+        "line": 3,
+        "sentence": "a warp's load touches 16 sectors",
+        "advice": "exchange x and y",
+    }
+    right, reasons = Answer(0, {"verified": True}), [{"kind": "small product"}]
+    for accesses, message in (([far], "line 3: a warp's load touches 16 sectors; exchange x and y"), ([], "")):
+        why = Answer(0, {"reasons": reasons, "uncoalesced": accesses})
+        (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": right, "why": why}, {})
+        assert (found.points, found.message) == (0 if message else 1, message)

@@ -330,6 +330,20 @@ def test_reasons_that_an_exchange_of_x_and_y_removes_are_one(tmp_path: Path) -> 
     assert "exchange x and y" not in output
 
 
+def test_uncoalesced_accesses_are_listed_whatever_they_cost_if_they_are_a_large_part(tmp_path: Path) -> None:
+    def lists(text: str, size: int) -> tuple[set[str], list[int]]:
+        (tmp_path / "mm.cu").write_text(text)
+        answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", str(size), "--json").stdout)
+        return {each["kind"] for each in answer["reasons"]}, sorted(each["line"] for each in answer["uncoalesced"])
+
+    by_rows = TILED_ROWS.replace("ROW", "x").replace("COLUMN", "y")
+    kinds, lines = lists(by_rows, 64)
+    assert ("uncoalesced" in kinds, lines) == (False, [7, 8, 13])
+    assert lists(by_rows, 1024)[1] == [7, 8, 13]
+    assert lists(TILED_ROWS.replace("ROW", "y").replace("COLUMN", "x"), 1024)[1] == []
+    assert lists(TRANSPOSED_STORES, 4096)[1] == []
+
+
 def test_an_uncoalesced_access_beside_coalesced_ones_has_its_own_index_as_advice(tmp_path: Path) -> None:
     file, stored = tmp_path / "mm.cu", "C[(row + tx) * n + col + ty]"
     rows = TRANSPOSED_STORES.replace("a[ty][tx] = A[(row + ty) * n + t + tx]", "a[tx][ty] = A[(row + tx) * n + t + ty]")

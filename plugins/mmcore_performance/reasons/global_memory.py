@@ -30,13 +30,13 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     sites = [site for site in launch.sites if site.place.space == "global"]
     for site in sites:
-        if (reason := _uncoalesced(site, observation, launch)) is not None:
+        if (reason := uncoalesced_site(site, observation, launch)) is not None:
             yield reason
     yield from _sums(sites, observation, launch)
 
 
-def _uncoalesced(site: Site, observation: Observation, launch: ObservedLaunch) -> Reason | None:
-    """Return the reason of far accesses of neighbouring threads."""
+def uncoalesced_site(site: Site, observation: Observation, launch: ObservedLaunch) -> Reason | None:
+    """Return the reason of far accesses of neighbouring threads; None if they are near."""
     rows = ceil_div(WARP, launch.block.x)
     place, stride = site.place, abs(site.stride or 0)
     touched, least = site.sectors / site.requests, site.least_sectors / site.requests
