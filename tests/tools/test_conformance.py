@@ -231,6 +231,22 @@ def test_without_a_sanitizer_hazards_are_skipped(tmp_path: Path, monkeypatch: py
     assert {each.outcome for each in found.of("hazards")} == {SKIPPED}
 
 
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("parts", [1, 2])
+def test_sums_whose_order_is_open_are_not_called_repeatable(tmp_path: Path, parts: int) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        x, y, _ = wrong_kernels.covering(problem, config, device).grid
+        return Launch((x, y, parts), config.block)
+
+    split = "for (int p = 0; p < k; ++p)", "for (int p = blockIdx.z; p < k; p += gridDim.z)"
+    added = "C[row * n + column] = sum", "atomicAdd(&C[row * n + column], sum)"
+    found = conformance(wrong_kernels.kernel(tmp_path, split, added, launch=launch, initial_c="zeros"))
+    assert found.conforms, found.failures
+    repeatable = {(each.outcome, each.reason) for each in found.of("repeatable")}
+    open_order = (SKIPPED, "the order of atomic additions is open on a GPU")
+    assert repeatable == {open_order if parts > 1 else (PASSED, "")}
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_property_without_an_outcome_has_the_reason(tmp_path: Path) -> None:
     wrong = conformance(wrong_kernels.kernel(tmp_path, ("= sum", "= sum + 1")))

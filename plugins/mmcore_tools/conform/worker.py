@@ -30,6 +30,7 @@ from mmcore_emulator.adapter.device import EmulatedModule
 from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
+from mmcore_tools.conform.addition_order import has_open_order
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, MOST_PROVED, PASSED, SKIPPED, UNPROVED
 
@@ -44,6 +45,7 @@ _KINDS = {
     "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "deadlock"),
 }
 
+_OPEN_ORDER = "the order of atomic additions is open on a GPU"
 # The violations of a kernel that refuses its inputs.
 _REFUSALS = ("assertion", "trap", "deadlock")
 
@@ -123,11 +125,16 @@ def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = 
 
 
 def check_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell under the sanitizer. Raises MmcoreError if the device cannot run it."""
+    """Run a cell under the sanitizer. Raises MmcoreError if the device cannot run it.
+
+    Whether it is repeatable is not known if several threads add to one float.
+    """
     cell, planned = _planned(device, phases, values)
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
-    return _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+        is_open = has_open_order(cell, device, compile_plan(planned, device.architecture).ptx)
+    found = _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+    return [*found, ("repeatable", SKIPPED, _OPEN_ORDER)] if is_open else found
 
 
 def check_and_prove_case(device: Device, phases: Phases, values: CellJson) -> Findings:
