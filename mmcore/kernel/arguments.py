@@ -20,6 +20,8 @@ FACTORS = ("alpha", "beta")
 LOGARITHMS = {f"log2({size})": size for size in SIZES}
 PITCHES = {f"bytes({length})": length for length in ("lda", "ldb", "ldc")}
 """Leading dimensions in bytes, such as the pitch of ``cudaMallocPitch``."""
+QUOTIENTS = {f"{size}/{width}": (size, width) for size in SIZES for width in (2, 4, 8)}
+"""Sizes that count vectors, such as rows of ``float4``."""
 
 _INTEGERS = {
     **{f"int{bits}": range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
@@ -35,7 +37,8 @@ class Scalar:
 
     Attributes:
         value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"), or
-            the logarithm of a size that is a power of two, as "log2(n)", or a leading dimension in bytes, "bytes(lda)".
+            the logarithm of a size that is a power of two, as "log2(n)", or a leading dimension in bytes, "bytes(lda)",
+            or a size that counts vectors of 2, 4 or 8 elements, "n/4".
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
@@ -142,7 +145,7 @@ def check_argument(argument: Argument) -> None:
                 check_argument(member)
         case bytes():
             return
-        case Scalar(name) if name in LOGARITHMS or name in PITCHES:
+        case Scalar(name) if name in LOGARITHMS or name in PITCHES or name in QUOTIENTS:
             return
         case Scalar(name) | name:
             if name not in MATRICES + SIZES + FACTORS:
@@ -186,7 +189,11 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
         if length & (length - 1):
             raise InvalidKernel(f"{LOGARITHMS[scalar.value]} = {length} is no power of two; it takes {scalar.value}")
         return length.bit_length() - 1
-    size: float = getattr(problem, PITCHES.get(scalar.value, scalar.value))
+    name, width = QUOTIENTS.get(scalar.value, (scalar.value, 1))
+    size: float = getattr(problem, PITCHES.get(name, name))
+    if size % width:
+        raise InvalidKernel(f"{name} = {size} is no multiple of {width}; it takes {scalar.value}")
+    size = size // width if width > 1 else size
     if scalar.value in PITCHES:
         size *= dtype_named(problem.output if scalar.value == "bytes(ldc)" else problem.dtype).itemsize
     if not _holds(scalar.type, size):

@@ -1,14 +1,19 @@
-"""Readings of a file in which its numbers are other sizes of the product, such as m and n exchanged."""
+"""Readings of a file in which its numbers are other sizes of the product: m and n exchanged, or counts of vectors."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.signature import signatures
 
 _SIZES = ("m", "n", "k")
+_VECTOR = re.compile(r"[a-z_]*(?:16|32)?([248])\b")
+_ROWS = {"A": "k", "B": "n", "C": "n"}
+"""The size that is the length of each matrix's rows."""
 
 
 def other_sizes(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -20,6 +25,21 @@ def other_sizes(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     for order in sorted(others, key=lambda each: each[2] != "k"):
         names = dict(zip(_SIZES, order, strict=True))
         option = ",".join(names.get(word, word) for word in words)
+        yield f"--args {option}", {"args": option}
+
+
+def sizes_in_vectors(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the option by which the lengths of rows count vectors, if parameters such as ``float4*`` are matrices."""
+    name = kernel.entry.partition("<")[0].rpartition("::")[2]
+    signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+    words = [_word(each) for each in kernel.arguments]
+    if signature is None or "" in words:
+        return
+    types = zip(words, signature.parameters, strict=False)
+    vectors = {word: match[1] for word, each in types if word in _ROWS and (match := _VECTOR.search(each.type))}
+    counted = {_ROWS[matrix]: f"{_ROWS[matrix]}/{width}" for matrix, width in vectors.items()}
+    option = ",".join(counted.get(word, word) for word in words)
+    if counted:
         yield f"--args {option}", {"args": option}
 
 

@@ -18,7 +18,7 @@ from mmcore.result import Result
 from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
-from mmcore_sources.cuda_file.hints.other_sizes import other_sizes
+from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
@@ -181,6 +181,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings that may be right where square matrices are."""
+    yield from sizes_in_vectors(kernel)
     yield from exchanged_grids(kernel)
     yield from other_sizes(kernel)
     yield from blocks_of_tiles(kernel)

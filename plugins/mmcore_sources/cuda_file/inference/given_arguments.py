@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, PITCHES, SIZES, Argument, Scalar, Struct, Workspace
+from mmcore.kernel.arguments import (
+    FACTORS,
+    LOGARITHMS,
+    MATRICES,
+    PITCHES,
+    QUOTIENTS,
+    SIZES,
+    Argument,
+    Scalar,
+    Struct,
+    Workspace,
+)
+from mmcore.kernel.constraints import Multiple
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_sources.cuda_file.inference.roles import ZEROS, Roles, scalar_type, scalars_of
@@ -27,7 +41,7 @@ def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...
 
 def _given(word: str, parameter: Parameter) -> Argument:
     name = word.strip()
-    usual = {each.casefold(): each for each in _NAMES}
+    usual = {each.casefold(): each for each in (*_NAMES, *QUOTIENTS)}
     dtype = "" if parameter.pointer else scalar_type(parameter.type)
     if parameter.members and name in ("A", "B", "C"):
         return structure_of(parameter, name, scalars_of(parameter))[0]
@@ -50,6 +64,7 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
     sizes |= {parameter.name: PITCHES[role] for parameter, role in pairs if role in PITCHES}
+    sizes |= {parameter.name: QUOTIENTS[role][0] for parameter, role in pairs if role in QUOTIENTS}
     sizes |= {f"1<<{parameter.name}": LOGARITHMS[role] for parameter, role in pairs if role in LOGARITHMS}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
     for parameter, argument in zip(function.parameters, arguments, strict=True):
@@ -60,3 +75,9 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
     return Roles(arguments, sizes, pointers, "as given by --args")
+
+
+def whole_vectors(arguments: Iterable[Argument]) -> tuple[Multiple, ...]:
+    """Return the constraints that arguments such as n/4 imply."""
+    values = dict.fromkeys(str(each.value) for each in arguments if isinstance(each, Scalar))
+    return tuple(Multiple(*QUOTIENTS[each]) for each in values if each in QUOTIENTS)

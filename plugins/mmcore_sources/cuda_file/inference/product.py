@@ -18,7 +18,7 @@ from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
-from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, with_arguments
+from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, whole_vectors, with_arguments
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
@@ -139,7 +139,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         notes = [each._replace(why="as the source's indexes show") for each in notes]
         notes.append(Note("size k", str(constraint.k), f"the source fixes {name}", ""))
     of_sizes = (depth[1],) if depth is not None else (Square(),) if roles.square else ()
-    constraints: tuple[Constraint, ...] = (*of_sizes, *powers_of_two(roles.arguments))
+    constraints: tuple[Constraint, ...] = (*of_sizes, *powers_of_two(roles.arguments), *whole_vectors(roles.arguments))
     if not roles.sizes and (fixing := fixed_sizes(kernel, roles.pointers)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
