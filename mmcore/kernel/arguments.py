@@ -189,11 +189,12 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
         if length & (length - 1):
             raise InvalidKernel(f"{LOGARITHMS[scalar.value]} = {length} is no power of two; it takes {scalar.value}")
         return length.bit_length() - 1
-    name, width = QUOTIENTS.get(scalar.value, (scalar.value, 1))
-    size: float = getattr(problem, PITCHES.get(name, name))
-    if size % width:
-        raise InvalidKernel(f"{name} = {size} is no multiple of {width}; it takes {scalar.value}")
-    size = size // width if width > 1 else size
+    if scalar.value in QUOTIENTS:
+        name, width = QUOTIENTS[scalar.value]
+        if (length := getattr(problem, name)) % width:
+            raise InvalidKernel(f"{name} = {length} is no multiple of {width}; it takes {scalar.value}")
+        return length // width
+    size: float = getattr(problem, PITCHES.get(scalar.value, scalar.value))
     if scalar.value in PITCHES:
         size *= dtype_named(problem.output if scalar.value == "bytes(ldc)" else problem.dtype).itemsize
     if not _holds(scalar.type, size):

@@ -21,6 +21,7 @@ from tests.tables import section_of
 KERNELS = (
     "naive",
     "tiled",
+    "scaled",
     "buffers",
     "guarded",
     "members",
@@ -235,6 +236,17 @@ def test_a_count_of_threads_that_leaves_a_tile_unwritten_is_named_beside_another
     text = section_of(__file__, "threads")["text"].replace("num_threads = 128", "num_threads = EDGE * EDGE")
     output = run(text.replace("= low", "= low + low * low")).stdout
     assert "hint: no element is read before it is written with num_threads = 128 in line 4:\n" in output
+
+
+def test_no_barrier_is_advised_between_a_read_and_a_store_of_one_line() -> None:
+    wrong = section_of(__file__, "scaled")["text"].replace("threadIdx.x % 32", "threadIdx.x / 32")
+    assert "try another index: no barrier fits between a read and a store in one line" in run(wrong, "--no-hints").stdout
+
+
+def test_a_block_larger_than_the_tile_gets_a_hint_where_equal_values_are_stored_twice() -> None:
+    result = run(section_of(__file__, "tiled")["text"].replace("dim3(16, 16)", "dim3(32, 32)"))
+    assert result.exit_code == 1
+    assert re.search(r"hint: with --block 16x16 the product is right at .* not with 32×32, as launched", result.stdout)
 
 
 @pytest.mark.parametrize(("size", "status"), [((), 1), (("--size", "33x34x35"), 0)])

@@ -27,6 +27,8 @@ _COLLIDES = ", as other threads do at once: whose value stays is open"
 _BENIGN = ", as other threads do with no order between them; all of them write the same value"
 ONE_WRITER = "an atomic operation, or one thread that writes"
 """The hint at accesses of which one stays."""
+OTHER_INDEX = "another index"
+"""The beginning of the hints at accesses that no barrier orders."""
 
 
 class Races:
@@ -165,9 +167,12 @@ class Races:
     def _hint(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         """Return the barrier or fence that may order a race, or another index where no order mends it."""
         if _kind(accesses) == "global-race" and effect(earlier).kind == accesses.access.kind == "store":
-            return "another index, or one thread that writes: of two stores without a read between, one is lost"
+            return f"{OTHER_INDEX}, or one thread that writes: of two stores without a read between, one is lost"
         other, own, same_block = self._blocks(accesses, last, entry)
         begin, line = earlier.kernel_line, accesses.at.kernel_line
+        again = self._loops.next_iteration(earlier, accesses.at) is not None
+        if _kind(accesses) == "global-race" and same_block and begin == line != 0 and not again:
+            return f"{OTHER_INDEX}: no barrier fits between a read and a store in one line"
         before = f" before line {line}" if line else " between them"
         behind = f" behind line {begin}" if begin else ""
         if same_block:

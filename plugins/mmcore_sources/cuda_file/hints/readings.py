@@ -41,6 +41,7 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
+_BEYOND = ("out-of-bounds-read", "out-of-bounds-write")
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
 
@@ -63,8 +64,10 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
     if guessed and not result.verified:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
-        if not result.verified and any(note.what == "block" for note in guessed):
-            yield from _tried((small_cell(result.cell, file.kernel),), file, smaller_blocks(file.kernel))
+        beyond_tile = any("(shared)" in each.message for each in result.violations if each.kind in _BEYOND)
+        if not result.verified and (beyond_tile or any(note.what == "block" for note in guessed)):
+            blocks = blocks_of_tiles(file.kernel) if beyond_tile else smaller_blocks(file.kernel)
+            yield from _tried((small_cell(result.cell, file.kernel),), file, blocks)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))

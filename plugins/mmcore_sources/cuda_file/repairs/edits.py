@@ -11,7 +11,7 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.index_edits import index_edits, other_buffers, transposed_elements
+from mmcore_sources.cuda_file.repairs.index_edits import index_edits, other_buffers, remainders, transposed_elements
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
@@ -61,6 +61,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from parity_edits(source, nodes)  # these two first, as a hazard leaves little time
     yield from other_buffers(source, nodes)
+    yield from remainders(source, nodes)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)

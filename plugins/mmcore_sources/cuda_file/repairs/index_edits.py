@@ -11,6 +11,7 @@ from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.operands import Operands
 
 _OTHER_BUFFER = re.compile(r"1 - (\w+)|!(\w+)|(\w+) \^ 1|\((\w+) (?:\+ 1\) % 2|\^ 1\))")
+_OTHER_PART = {"/": "%", "%": "/"}
 _BUILT_IN = {"threadIdx", "blockIdx"}
 
 
@@ -32,6 +33,22 @@ def index_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             if other not in used and variables[one] == variables[other] and _BUILT_IN & variables[one]:
                 yield _within(source, place, {one: other})
     yield from _exchanged_in_lines(source, nodes, variables)
+
+
+def remainders(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with one remainder where each quotient by a number, such as ``threadIdx.x / 32``, is used twice.
+
+    Also with one quotient where each remainder is.
+    """
+    pairs: dict[tuple[str, str], dict[str, list[Node]]] = {}
+    for node in (each for each in nodes if each.type == "binary_expression"):
+        left, sign, right = map(text_of, node.children)
+        if sign in _OTHER_PART and re.fullmatch(r"[\w.]+", left):
+            pairs.setdefault((left, right), {}).setdefault(sign, []).append(node)
+    for (left, right), by_sign in pairs.items():
+        ((sign, several), *others) = by_sign.items()
+        if len(several) > 1 and not others:
+            yield from (replaced(source, [(each, f"{left} {_OTHER_PART[sign]} {right}")]) for each in several)
 
 
 def transposed_elements(source: bytes, nodes: Sequence[Node], operands: Operands) -> Iterator[Edit]:
