@@ -238,9 +238,17 @@ def test_a_count_of_threads_that_leaves_a_tile_unwritten_is_named_beside_another
     assert "hint: no element is read before it is written with num_threads = 128 in line 4:\n" in output
 
 
+def test_an_array_of_sums_that_nothing_sets_begins_with_zeros() -> None:
+    text = section_of(__file__, "naive")["text"].replace("float sum = 0;", "float sum[1] = {};")
+    text = text.replace("sum += A", "sum[0] += A").replace("= sum;", "= sum[0];")
+    assert run(text).exit_code == 0
+    assert " with sum[1] = {} instead of sum[1] in line 5:" in run(text.replace(" = {}", "")).stdout
+
+
 def test_no_barrier_is_advised_between_a_read_and_a_store_of_one_line() -> None:
     wrong = section_of(__file__, "scaled")["text"].replace("threadIdx.x % 32", "threadIdx.x / 32")
-    assert "try another index: no barrier fits between a read and a store in one line" in run(wrong, "--no-hints").stdout
+    output = run(wrong, "--no-hints").stdout
+    assert "try another index: no barrier fits between a read and a store in one line" in output
 
 
 def test_a_block_larger_than_the_tile_gets_a_hint_where_equal_values_are_stored_twice() -> None:

@@ -210,7 +210,9 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
     violations = tuple(each for each in check.violations if each in causes and (result.verified or each.line))
     warnings = tuple(str(each) for each in check.warnings if each in causes)
     if not violations:
-        return Findings(f"none at {size} on the emulator", warnings=warnings)
+        unset = any(each.kind == "uninitialized-read" for each in check.violations)
+        what = "an unwritten value without a line" if unset else "none"
+        return Findings(f"{what} at {size} on the emulator", warnings=warnings)
     command = launch_command("check", replace(cell, seed=None))
     if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
         violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)

@@ -126,10 +126,13 @@ def guards(text: str, entry: str, operands: Operands) -> Iterator[Edit]:
 def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources in which a sum begins with 0 that was never set, or begins with another number."""
     added = _sums(nodes)
+    arrays = {each.partition("[")[0] for each in added}
     for node in (each for each in nodes if each.type == "declaration"):
         for name in node.children_by_field_name("declarator"):
             if name.type == "identifier" and text_of(name) in added:
                 yield replaced(source, [(name, f"{text_of(name)} = 0")])
+            elif name.type == "array_declarator" and _array(name) in arrays and "__shared__" not in text_of(node):
+                yield replaced(source, [(name, f"{text_of(name)} = {{}}")])
             elif name.type == "init_declarator" and text_of(name.children[0]) in added:
                 value = name.children[-1]
                 if value.type == "number_literal" and not _is_zero(text_of(value)):

@@ -10,6 +10,7 @@ from mmcore_cuda.cuda_source.tree import Node, ancestors, is_stored_to, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _PACKED = re.compile(r"(?:__)?(?:halves|floats|make_|pack)_?\w*")
+_SUMS = re.compile(r"((?:\w+::)*)fragment\s*<[^;]*accumulator[^;]*>\s*(\w+)\s*;")
 _QUOTIENT = {("/", "4"): 4, ("/", "8"): 8, (">>", "2"): 4, (">>", "3"): 8}
 _REMAINDER = {("%", "4"): 4, ("%", "8"): 8, ("&", "3"): 4, ("&", "7"): 8}
 
@@ -20,6 +21,16 @@ def fragment_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         yield from _other_places(source, nodes)
         yield from _exchanged_halves(source, nodes)
         yield from _exchanged_elements(source, nodes)
+
+
+def filled_fragments(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources that fill a fragment of sums with zeros which nothing sets before it is added to."""
+    text = source.decode()
+    for node in (each for each in nodes if each.type == "declaration"):
+        match = _SUMS.match(text_of(node))
+        if match is not None and not re.search(rf"(?:fill_fragment|load_matrix_sync)\s*\(\s*{match[2]}\b", text):
+            fill = f"{match[1]}fill_fragment({match[2]}, 0)"
+            yield replaced(source, [(node, f"{text_of(node)} {fill};")], f"{fill} behind its declaration")
 
 
 def _other_places(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.inference.host_calls import function_name
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.fragment_edits import fragment_edits
+from mmcore_sources.cuda_file.repairs.fragment_edits import filled_fragments, fragment_edits
 
 _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_major": "mem_col_major",
                  "mem_col_major": "mem_row_major"}  # fmt: skip
@@ -27,6 +27,7 @@ def parity_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
+    yield from filled_fragments(source, nodes)
     yield from fragment_edits(source, nodes)
     yield from _exchanged_coordinates(source, nodes)
     for node in nodes:
