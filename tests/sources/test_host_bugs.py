@@ -146,6 +146,23 @@ def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pyt
     assert (result.exit_code, message in result.stdout) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("copy", "is_fault"),
+    [
+        ("cudaMemcpy(a, h, n * n, cudaMemcpyHostToDevice);", True),
+        ("cudaMalloc(&c, n * n);", True),
+        ("cudaMemcpy(h, d, n * n, cudaMemcpyDeviceToHost);", False),
+    ],
+)
+def test_a_matrix_of_too_few_bytes_fails_the_program(tmp_path: Path, copy: str, is_fault: bool) -> None:
+    launch = "mul<<<dim3(3, 3), dim3(16, 16)>>>(a, b, c, n);"
+    host = f"int main() {{ const int n = 40; float *a, *b, *c, *d, *h;\n{copy}\n{launch} }}"
+    (tmp_path / "my.cu").write_text(kernel_source("naive_square") + host)
+    for name in ("run", "check"):
+        result = command(name, str(tmp_path / "my.cu"), "--device", "emulator")
+        assert ("without sizeof(float)" in result.stdout, result.exit_code) == (True, int(is_fault)), result.stdout
+
+
 def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
     begin = "#include <cstdio>\n#include <vector>\n#define TWICE(x) x; x;\n"
     host = 'int main() {\nstd::vector<float> v(4);\nTWICE(puts(""))\nputs("");\n}\n'

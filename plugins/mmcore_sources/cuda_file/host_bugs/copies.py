@@ -51,7 +51,10 @@ def _is_stored_address(host: HostCode, argument: Node, scope: Node) -> bool:
 
 
 def wrong_size(host: HostCode) -> Iterator[Bug]:
-    """Find a count without ``sizeof``, with the size of a pointer, or with one smaller than an element's."""
+    """Find a count without ``sizeof``, with the size of a pointer, or with one smaller than an element's.
+
+    ``array`` is the name of the host's array in a program with main.
+    """
     for call in host.calls:
         if call.name not in _COUNTS or len(call.arguments) <= _COUNTS[call.name][1]:
             continue
@@ -61,7 +64,8 @@ def wrong_size(host: HostCode) -> Iterator[Bug]:
             variable = _pointer(host, call, each)
             why = _fault(host, call, count, variable, name_of(call.arguments[each])) if variable else ""
             if why:
-                yield Bug("wrong-size", call.line, f"{call.name} {why}")
+                array = name_of(call.arguments[each]) if host.has_main and "Memset" not in call.name else ""
+                yield Bug("wrong-size", call.line, f"{call.name} {why}", array)
                 break
 
 

@@ -49,13 +49,13 @@ def host_bugs(
     The kernel was inferred from it, with the values that the user had ``given``.
     """
     host = HostCode(text)
-    found = [*others, *(bug for bugs in BUGS for bug in bugs(host))]
     entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
     launches_of_kernel = _launches_of(host, entry)
     launch = next(iter(launches_of_kernel), None)
+    pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
+    matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
+    found = [*others, *(_of_matrix(bug, matrices, launch) for bugs in BUGS for bug in bugs(host))]
     if not inferred.attributes["column_major"]:
-        pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
-        matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unaligned_tiles(text, arguments)
@@ -77,6 +77,13 @@ def host_bugs(
         )
         for bug in sorted(set(found), key=_place)
     )
+
+
+def _of_matrix(bug: Bug, matrices: Mapping[str, str], launch: HostLaunch | None) -> Bug:
+    """Return a bug that leaves C wrong if the array of a wrong size is a matrix of the launch."""
+    if bug.kind != "wrong-size" or launch is None:
+        return bug
+    return bug._replace(array="C" if bug.array in matrices.values() else "", launch=launch.line)
 
 
 def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
