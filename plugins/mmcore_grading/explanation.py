@@ -13,7 +13,7 @@ EXPLAIN = "explain"
 """The name of the command that looks for hints."""
 
 _WRONG = 1  # the exit status of a kernel that is not right
-_HINT = re.compile("hint: (?!this )")  # "this" would be the command below
+_HINT = re.compile("hint: (?!this )|remainders are left out: ")  # "this" would be the command below
 
 
 def explanation(task: Task, submission: Submission, answers: Answers) -> Commands:
@@ -27,7 +27,7 @@ def explanation(task: Task, submission: Submission, answers: Answers) -> Command
 
 
 def hints(answers: Answers) -> Sequence[str]:
-    """Return what makes a wrong product right, and the warnings of a run, such as those on ``main()``.
+    """Return what makes a wrong product right, or leaves remainders out, and warnings of a run, such as on ``main()``.
 
     They are a sentence each, without the commands that show them.
     """

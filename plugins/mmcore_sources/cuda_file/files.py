@@ -36,6 +36,7 @@ from mmcore_sources.cuda_file.project.sources import launching_sources
 from mmcore_sources.cuda_file.syntax import DoesNotCompile, host_syntax_errors, refuse_errors, refuse_syntax_errors
 
 _FOLDER = "--option=-I…"
+_MOST_FILES = 3  # of a folder that a message names
 _UNKNOWN = "\ufffd"  # replaces a byte of another encoding than UTF-8, as in a comment
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
@@ -205,7 +206,9 @@ def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path,
 
 def _text(path: Path) -> str:
     if path.is_dir():
-        raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file")
+        sources = sorted(path.glob("*.cu"))
+        has = f"; it has {', '.join(map(_shown, sources[:_MOST_FILES]))}" + ", …" * (len(sources) > _MOST_FILES)
+        raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file{has * bool(sources)}")
     try:
         text = read_text(path, "strict" if path.suffix in PYTHON else "replace")
     except FileNotFoundError:
