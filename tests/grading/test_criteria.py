@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from mmcore_grading.runs import Run
 from mmcore_grading.submissions import Submission
 from mmcore_grading.tables import csv_table, gradescope_results
 from mmcore_grading.task import Criterion, Task
+from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 
 
 def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
@@ -166,6 +168,19 @@ def test_a_product_of_other_types_than_the_references_is_not_right(own: Any, of_
     found = outcomes(task, answers, reference)[1:]
     assert found[0].message == reason
     assert (found[1].message == "not counted: its types are not those of the task") == bool(reason)
+
+
+@pytest.mark.parametrize(("guessed", "points"), [(True, 1), (False, 0)])
+def test_arrays_whose_types_are_a_guess_are_not_of_another_type(guessed: bool, points: float) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),))
+    why = "the file does not show their type, which no launch in it passes"
+    notes = [Note("arguments", "A, B, C", "by their names", "--args")]
+    notes.append(Note("arrays", "float32, float32, float32", why, "--dtype, --output", guessed))
+    own = replace(typed(*_FLOAT), message=notes_table("a.py", notes))
+    double = typed("float64", "float64", "float64")
+    answers, reference = ({"compile": Answer(0, {}), "run 8x8x8": each, "run": each} for each in (own, double))
+    (found,) = outcomes(task, answers, reference)
+    assert found.points == points
 
 
 def test_coalescing_is_judged_by_the_accesses_and_not_by_their_cost_at_a_shown_size() -> None:
