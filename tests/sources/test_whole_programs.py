@@ -137,6 +137,37 @@ def test_a_called_function_guards_only_if_it_compares_the_size(compared: str, an
     assert run().stdout.splitlines()[-1] == answer
 
 
+GUARDED_FRAGMENTS = """\
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mul(const half *a, const half *b, float *c, int m, int n, int k)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> y;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    int row = (blockIdx.y * 2 + threadIdx.x / 32) * 16, col = blockIdx.x * 16;
+    wmma::fill_fragment(sum, 0.0f);
+    if (row < m && col < n) {
+        for (int i = 0; i < k; i += 16) {
+            wmma::load_matrix_sync(x, a + row * k + i, k);
+            wmma::load_matrix_sync(y, b + i * n + col, n);
+            wmma::mma_sync(sum, x, y, sum);
+        }
+        wmma::store_matrix_sync(c + row * n + col, sum, n, wmma::mem_row_major);
+    }
+}
+int main() { int m = 64, n = 96, k = SIZE; mul<<<dim3((n + 15) / 16, (m + 31) / 32), 64>>>(a, b, c, m, n, k); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "answer"), [("32", "TEST PASS if m, n and k are multiples of 16"), ("read()", "TEST FAIL")]
+)
+def test_a_guard_of_fragments_guards_no_remainder(size: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(GUARDED_FRAGMENTS.replace("SIZE", size))
+    assert run().stdout.splitlines()[-1] == answer
+
+
 def test_the_lines_that_leave_remainders_out_are_named(folder: Path) -> None:
     tiled = """__global__ void mm(const float *A, const float *B, float *C, int n)
 {

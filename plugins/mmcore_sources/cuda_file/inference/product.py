@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
+from mmcore_sources.cuda_file.inference.fragments import single_fragment
 from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, whole_vectors, with_arguments
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
@@ -36,7 +37,6 @@ from mmcore_sources.cuda_file.inference.roles import (
     roles_of,
     scalar_type,
 )
-from mmcore_sources.cuda_file.inference.single_fragment import single_fragment
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes

@@ -16,6 +16,7 @@ from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.fragments import whole_fragments
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
@@ -58,7 +59,7 @@ def program_sizes(
 ) -> tuple[Constraint, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing guards remainders.
 
-    A guard in a kernel guards none where the grid is rounded down.
+    A guard in a kernel guards none where the grid is rounded down, and only whole fragments of ``wmma``.
 
     ``values`` contains the extents of the block and the config, ``numbers`` those that the launch passes, by parameter,
     also of the template. The result is what the host function asks for, if it does. It is empty if the program has
@@ -76,10 +77,13 @@ def program_sizes(
         sizes["k"] = roles.depth
     if launch is None or sizes.keys() < set("mnk") or _changes(launch):
         return ()
-    if not rule.rounds_down and guards(body, set(roles.sizes)):
-        return ()
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
+    if not rule.rounds_down and guards(body, set(roles.sizes)):
+        fragments = whole_fragments(source, body)
+        if not fragments:
+            return ()
+        steps |= {role: fragments[role] for role in "mn" if role in fragments}
     of_k = {name for name, role in roles.sizes.items() if role == "k"} or set(roles.sizes)
     loops = math.lcm(*_steps_of_loops(source, body, launch, of_k))
     tile = math.lcm(max(found.values(), default=1), loops)

@@ -1,4 +1,4 @@
-"""Kernels that multiply one fragment of each matrix, as examples of ``wmma`` do: the sizes are the fragments'."""
+"""The sizes of ``wmma``'s fragments: those of a kernel that multiplies one of each matrix, or what its sizes divide."""
 
 from __future__ import annotations
 
@@ -14,6 +14,18 @@ _FRAGMENT = re.compile(
     r"fragment ?< ?(?:\w+::)*matrix_([ab]) ?, ?([^,<>]+), ?([^,<>]+), ?([^,<>]+),[^<>]*?(row|col)_major ?>"
 )
 _BY_COLUMNS = re.compile(r"\bmem_col_major\b")
+
+
+def whole_fragments(source: Program, body: Body) -> dict[str, int]:
+    """Return the edges of the fragments that are loaded from A and B or stored to C, by size: no part of one can be."""
+    text = text_of(body.function.body)
+    found = _FRAGMENT.search(text)
+    calls = [each for each in walk(body.function.body) if each.type == "call_expression"]
+    moves = [each for each in calls if text_of(each.children[0]).endswith("_matrix_sync")]
+    if found is None or not any(body.pointer_in(each) for each in moves):
+        return {}
+    edges = zip("mnk", (Reader(source).whole(found[at]) for at in (2, 3, 4)), strict=True)
+    return {name: edge for name, edge in edges if edge}
 
 
 def single_fragment(source: Program, body: Body) -> tuple[FixedSizes, str] | None:
