@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from mmcore_emulator.isa.entries import Compute, Execute, Move
 from mmcore_emulator.isa.table import decode, destinations, effect
 from mmcore_emulator.ptx.instructions import Address, Function, Instruction, Negated, Operand, Register, Symbol
@@ -114,12 +116,14 @@ def _as_comparison(instruction: Instruction) -> Instruction:
 
     A loop of tiles that ends at the minimum is one element short only behind the last tile.
     """
-    opcode, limit = instruction.opcode, instruction.operands[-1] if instruction.operands else None
-    if opcode[0] not in ("min", "max") or opcode[-1] not in _INTEGERS or not isinstance(limit, Constant):
+    made, limit = decode(instruction), instruction.operands[-1] if instruction.operands else None
+    if not isinstance(made, Compute) or made.compute not in (np.minimum, np.maximum) or made.result not in _INTEGERS:
+        return instruction
+    if not isinstance(limit, Constant):
         return instruction
     beyond = replace(limit, bits=limit.bits + min(limit.bits, _TILE))
     operands = (Register("", "pred"), instruction.operands[1], beyond)
-    return replace(instruction, opcode=("setp", "lt", opcode[-1]), operands=operands)
+    return replace(instruction, opcode=("setp", "lt", made.result), operands=operands)
 
 
 def _varies(leaf: Argument | Special | Constant) -> bool:

@@ -64,9 +64,10 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
     if guessed and not result.verified:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
+        is_guess = any(note.what == "block" for note in guessed)
         beyond_tile = any("(shared)" in each.message for each in result.violations if each.kind in _BEYOND)
-        if not result.verified and (beyond_tile or any(note.what == "block" for note in guessed)):
-            blocks = blocks_of_tiles(file.kernel) if beyond_tile else smaller_blocks(file.kernel)
+        if not result.verified and (is_guess or beyond_tile):
+            blocks = smaller_blocks(file.kernel) if is_guess else blocks_of_tiles(file.kernel)
             yield from _tried((small_cell(result.cell, file.kernel),), file, blocks)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
