@@ -277,6 +277,13 @@ def test_a_tile_follows_from_the_grids(
     assert sizes.tile == tile
 
 
+def test_a_large_size_of_a_comparison_is_tried_or_named_beside_many_others(tmp_path: Path) -> None:
+    others = " + ".join(f"(m == {size})" for size in range(40, 160, 3))
+    made = twin(tmp_path, "condition", f"k > 30000 && {others} == 0")
+    found = examination(made, WORK / 4)
+    assert found.wrong is not None or "×30001" in found.left_out
+
+
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
     made = twin(tmp_path, "condition", "k == 1000")
     found = examination(made, WORK / 16)

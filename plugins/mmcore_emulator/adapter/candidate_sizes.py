@@ -306,6 +306,11 @@ class CodeSizes:
         sizes += [(one, other, value) for value in values for one, other in ((1, 1), (1, base.n), (base.m, 1))]
         products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
         made = list(itertools.islice(filter(None, map(planned, products)), _MOST_CANDIDATES))
+        # One large size alone, which is not among the smallest products.
+        lone = [size for value in values for size in ((1, 1, value), (1, value, 1), (value, 1, 1))]
+        known = {each.problem for each in made}
+        large = (self.kernel.problem(*size) for size in lone)
+        made += filter(None, (planned(problem) for problem in large if problem not in known))
         if self.kernel.strided:
             gaps = [each for each in values if each <= 256][:24]
             gapped = [_gapped(base, (gap, gap, gap)) for gap in gaps]
