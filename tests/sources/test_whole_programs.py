@@ -168,6 +168,38 @@ def test_a_guard_of_fragments_guards_no_remainder(size: str, answer: str, folder
     assert run().stdout.splitlines()[-1] == answer
 
 
+GUARDED_VECTORS = """\
+#include <cassert>
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 8 + threadIdx.y, col = (blockIdx.x * 8 + threadIdx.x) * 4;
+    if (row >= m || col >= n) return;
+    float4 sum = make_float4(0, 0, 0, 0);
+    for (int p = 0; p < k; p++) {
+        float a = A[row * k + p];
+        float4 b = *reinterpret_cast<const float4 *>(&B[p * n + col]);
+        sum.x += a * b.x, sum.y += a * b.y, sum.z += a * b.z, sum.w += a * b.w;
+    }
+    *reinterpret_cast<float4 *>(&C[row * n + col]) = sum;
+}
+int main() { SIZES; dim3 grid((n + 31) / 32, (m + 7) / 8); mul<<<grid, dim3(8, 8)>>>(a, b, c, m, n, k); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "answer"),
+    [
+        ("int m = 33, n = 36, k = 37", "TEST PASS if n is a multiple of 4"),
+        ("int m = read(), n = read(), k = read(); assert(n % 4 == 0)", "TEST PASS if n is a multiple of 4"),
+        ("int m = 33, n = 37, k = 36", "TEST FAIL"),
+        ("int m = read(), n = read(), k = read()", "TEST FAIL"),
+    ],
+)
+def test_a_guard_of_vectors_guards_no_remainder(sizes: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(GUARDED_VECTORS.replace("SIZES", sizes))
+    assert run("--no-hints").stdout.splitlines()[-1] == answer
+
+
 def test_the_lines_that_leave_remainders_out_are_named(folder: Path) -> None:
     tiled = """__global__ void mm(const float *A, const float *B, float *C, int n)
 {

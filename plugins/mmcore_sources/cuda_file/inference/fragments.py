@@ -1,8 +1,9 @@
-"""The sizes of ``wmma``'s fragments: those of a kernel that multiplies one of each matrix, or what its sizes divide."""
+"""The sizes of fragments and vectors: those of a kernel with one of each matrix, or what a product's sizes divide."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import LOOPS, text_of, walk
@@ -13,6 +14,8 @@ from mmcore_sources.cuda_file.inference.host_code import Reader
 _FRAGMENT = re.compile(
     r"fragment ?< ?(?:\w+::)*matrix_([ab]) ?, ?([^,<>]+), ?([^,<>]+), ?([^,<>]+),[^<>]*?(row|col)_major ?>"
 )
+_VECTOR = re.compile(r"\b(?:float|double|int|(?:__)?half)([24])\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*\(?&?\(?(\w+)")
+_ROWS = {"A": "k", "B": "n", "C": "n"}
 _BY_COLUMNS = re.compile(r"\bmem_col_major\b")
 
 
@@ -26,6 +29,16 @@ def whole_fragments(source: Program, body: Body) -> dict[str, int]:
         return {}
     edges = zip("mnk", (Reader(source).whole(found[at]) for at in (2, 3, 4)), strict=True)
     return {name: edge for name, edge in edges if edge}
+
+
+def whole_vectors(body: Body, pointers: Mapping[str, str]) -> dict[str, int]:
+    """Return the elements of the vectors that a kernel casts rows of its matrices to, by the size that they divide."""
+    lengths = {name: _ROWS[matrix] for matrix, name in pointers.items() if matrix in _ROWS}
+    found = dict[str, int]()
+    for width, name in _VECTOR.findall(text_of(body.function.body)):
+        if size := lengths.get(name, ""):
+            found[size] = max(found.get(size, 1), int(width))
+    return found
 
 
 def single_fragment(source: Program, body: Body) -> tuple[FixedSizes, str] | None:

@@ -16,7 +16,7 @@ from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
-from mmcore_sources.cuda_file.inference.fragments import whole_fragments
+from mmcore_sources.cuda_file.inference.fragments import whole_fragments, whole_vectors
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
@@ -59,7 +59,7 @@ def program_sizes(
 ) -> tuple[Constraint, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing guards remainders.
 
-    A guard in a kernel guards none where the grid is rounded down, and only whole fragments of ``wmma``.
+    A guard in a kernel guards none where the grid is rounded down, and only whole vectors and fragments of ``wmma``.
 
     ``values`` contains the extents of the block and the config, ``numbers`` those that the launch passes, by parameter,
     also of the template. The result is what the host function asks for, if it does. It is empty if the program has
@@ -80,6 +80,8 @@ def program_sizes(
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
     if not rule.rounds_down and guards(body, set(roles.sizes)):
+        if vectors := whole_vectors(body, roles.pointers):
+            return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         fragments = whole_fragments(source, body)
         if not fragments:
             return ()
@@ -101,13 +103,13 @@ def program_sizes(
 def _asserted(
     source: Program, body: Body, launch: HostLaunch, roles: Roles, tiles: Mapping[str, int]
 ) -> tuple[Constraint, ...]:
-    """Return the multiples that the host function asks for; none if they are no whole tiles."""
+    """Return the multiples that the host function asks for; none if they are no whole tiles without a guard."""
     pairs = zip(body.function.parameters, launch.arguments, strict=False)
     names = {text_of(passed): roles.sizes[each.name] for each, passed in pairs if each.name in roles.sizes}
     asked = asserted_multiples(source, launch, {name: role for name, role in names.items() if role in ("m", "n", "k")})
     if roles.square:
         asked = dict.fromkeys("mnk", max(asked.values(), default=1))
-    if any(asked.get(role, 1) % tile for role, tile in tiles.items()):
+    if any(asked.get(role, 1) % tile for role, tile in tiles.items()) and not guards(body, set(roles.sizes)):
         return ()
     return tuple(multiples_of({role: asked[role] for role in "mnk" if role in asked}))
 
