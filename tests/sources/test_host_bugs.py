@@ -163,6 +163,22 @@ def test_a_matrix_of_too_few_bytes_fails_the_program(tmp_path: Path, copy: str, 
         assert ("without sizeof(float)" in result.stdout, result.exit_code) == (True, int(is_fault)), result.stdout
 
 
+@pytest.mark.parametrize(
+    ("before", "status"), [("", 1), ("cudaMemset(c, 0, n * n * sizeof(float));", 0), ("c = from_elsewhere();", 0)]
+)
+def test_a_program_that_never_zeroes_its_sums_fails(tmp_path: Path, before: str, status: int) -> None:
+    text = kernel_source("naive_square").replace("+= sum", "= sum")
+    store = next(line for line in text.splitlines() if "= sum" in line)
+    target = store.partition(" = ")[0].strip()
+    text = text.replace(store, f"    atomicAdd(&{target}, sum);")
+    allocate = "" if "elsewhere" in before else "cudaMalloc(&c, n * n * sizeof(float));"
+    host = f"int main() {{ const int n = 40; float *a, *b, *c; {allocate}\n{before}\n"
+    (tmp_path / "my.cu").write_text(f"{text}{host}mul<<<dim3(3, 3), dim3(16, 16)>>>(a, b, c, n); }}")
+    result = command("run", str(tmp_path / "my.cu"), "--device", "emulator", "--no-hints")
+    assert result.exit_code == status, result.stdout
+    assert ("not-zeroed at my.cu:" in result.stdout) == (before[:10] != "cudaMemset")
+
+
 def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
     begin = "#include <cstdio>\n#include <vector>\n#define TWICE(x) x; x;\n"
     host = 'int main() {\nstd::vector<float> v(4);\nTWICE(puts(""))\nputs("");\n}\n'

@@ -64,7 +64,10 @@ def host_bugs(
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
-    found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
+    left_wrong = "C" if host.has_main and _is_allocated(host, matrices.get("C", "")) else ""
+    found += [
+        Bug("not-zeroed", launch.line, each.lacks, left_wrong) for each in inferred.unusual if each.lacks and launch
+    ]
     found += _batch_steps(launch, inferred) if launch else []
     own_lines = {each.line for each in launches_of_kernel}
     return tuple(
@@ -77,6 +80,12 @@ def host_bugs(
         )
         for bug in sorted(set(found), key=_place)
     )
+
+
+def _is_allocated(host: HostCode, name: str) -> bool:
+    """Return whether the program allocates an array by ``cudaMalloc``, which sets no element."""
+    calls = (each for each in host.calls if each.name.startswith("cudaMalloc") and each.arguments)
+    return bool(name) and any(name_of(each.arguments[0]) == name for each in calls)
 
 
 def _of_matrix(bug: Bug, matrices: Mapping[str, str], launch: HostLaunch | None) -> Bug:
