@@ -168,6 +168,13 @@ def test_a_guard_of_fragments_guards_no_remainder(size: str, answer: str, folder
     assert run().stdout.splitlines()[-1] == answer
 
 
+def test_more_warps_are_a_hint_where_the_block_is_a_guess(folder: Path) -> None:
+    text = GUARDED_FRAGMENTS.partition("int main")[0].replace("row < m && col < n", "true")
+    (folder / "my.cu").write_text(text)
+    output = run("--size 64x64x32").stdout
+    assert "hint: with --block 64 the product is right at " in output
+
+
 GUARDED_VECTORS = """\
 #include <cassert>
 __global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)

@@ -20,7 +20,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
-from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, smaller_blocks
+from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, more_warps, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
     at_sizes,
     hint_of,
@@ -160,8 +160,10 @@ def reads_by_columns(kernel: Kernel, values: Mapping[str, Any]) -> str:
 
 def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings, likely ones first, each with its options."""
-    kernel = file.kernel
-    factors = {name: value for name, value in inferred_of(file.reference).factors.items()
+    kernel, inferred = file.kernel, inferred_of(file.reference)
+    if any(note.what == "block" and note.guessed for note in inferred.notes):
+        yield from more_warps(kernel)
+    factors = {name: value for name, value in inferred.factors.items()
                if value != getattr(kernel, name) and name not in file.reference}  # fmt: skip
     if factors:
         yield " ".join(f"--{name} {value:g}" for name, value in factors.items()), factors

@@ -37,3 +37,10 @@ def smaller_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     while x * y > _WARP:
         x, y = (x // 2, y) if x > y else (x, y // 2)
         yield f"--block {x}x{y}", {"block": f"{x}x{y}"}
+
+
+def more_warps(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield blocks of 2, 4 and 8 warps in place of one, as of tensor cores whose warps share a tile."""
+    x, y, _ = kernel.usual_configs[0].block
+    for warps in (2, 4, 8) if (x, y) == (_WARP, 1) else ():
+        yield f"--block {warps * x}", {"block": f"{warps * x}x1"}
