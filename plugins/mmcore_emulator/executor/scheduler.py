@@ -28,7 +28,7 @@ from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
 _OVERRUN = "an initialisation for all arrivals of a phase: {} threads arrive with no wait between, and it counts {}"
 _STARVED = "to expect {:,} bytes less in that phase{}, or to begin another copy"
-_OVERFED = "to expect {:,} bytes more in that phase{}"
+_OVERFED = "to expect all bytes that the copies of a phase bring{}"
 _POLLS = "waits for a value in memory that no thread is left to write"
 # The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
 # a thread.
@@ -149,7 +149,7 @@ class BlockBatchExecutor:
         if pending == 0 and tx != 0:
             at = log.expected_at.get(offset)
             where = f" at {at.place}" if at is not None and at.line else ""
-            return (_STARVED if tx > 0 else _OVERFED).format(abs(int(tx)), where)
+            return _STARVED.format(int(tx), where) if tx > 0 else _OVERFED.format(where)
         return first if untouched(word) and offset not in log.arrived else ""
 
     def end(self) -> int:

@@ -307,7 +307,7 @@ def test_an_mbarrier_that_expects_fewer_bytes_than_come_is_named_with_both_numbe
 def test_an_mbarrier_that_expects_a_part_of_a_copy_is_the_cause_of_a_deadlock() -> None:
     (hazard,) = (each for each in _filled(1, 192).hazards if each.kind == "deadlock")
     line = next(n for n, text in enumerate(FILLING.splitlines(), 1) if "expect_tx" in text)
-    assert re.fullmatch(rf"to expect 64 bytes more in that phase at \S+:{line}", hazard.hint)
+    assert re.fullmatch(rf"to expect all bytes that the copies of a phase bring at \S+:{line}", hazard.hint)
 
 
 def test_an_mbarrier_that_expects_more_bytes_than_come_is_the_cause_of_a_deadlock() -> None:
