@@ -76,7 +76,7 @@ class FixedSizes:
         sizes = problem.m, problem.n, problem.k
         if sizes == (self.m, self.n, self.k) or sizes in _smaller(self, config):
             return None
-        alike = sizes == self.asked and _ranks(sizes) == _ranks((self.m, self.n, self.k))
+        alike = sizes == self.asked and _are_equal_where(sizes, (self.m, self.n, self.k))
         if alike and self.rule and _grows_with_sizes(self.rule, config, {"m": self.m, "n": self.n, "k": self.k}):
             return None
         smaller = _smaller(self, config)
@@ -166,6 +166,12 @@ def _are_large(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
     """Return whether sizes are large enough, and in the same order as the source's own."""
     large = all(size >= _LEAST or size == whole for size, whole in zip(sizes, own, strict=True))
     return large and _ranks(sizes) == _ranks(own)
+
+
+def _are_equal_where(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
+    """Return whether sizes are equal where those of the source are: one constant may be both."""
+    pairs = zip(itertools.combinations(sizes, 2), itertools.combinations(own, 2), strict=True)
+    return all(one == other for (one, other), (first, second) in pairs if first == second)
 
 
 def _ranks(sizes: tuple[int, ...]) -> list[int]:
