@@ -151,6 +151,7 @@ def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pyt
     [
         ("cudaMemcpy(a, h, n * n, cudaMemcpyHostToDevice);", True),
         ("cudaMalloc(&c, n * n);", True),
+        ("cudaMemcpy(h, c, n * n, cudaMemcpyDeviceToHost);", True),
         ("cudaMemcpy(h, d, n * n, cudaMemcpyDeviceToHost);", False),
     ],
 )

@@ -53,7 +53,7 @@ def _is_stored_address(host: HostCode, argument: Node, scope: Node) -> bool:
 def wrong_size(host: HostCode) -> Iterator[Bug]:
     """Find a count without ``sizeof``, with the size of a pointer, or with one smaller than an element's.
 
-    ``array`` is the name of the host's array in a program with main.
+    ``array`` is the host's name of the array on the device, in a program with main.
     """
     for call in host.calls:
         if call.name not in _COUNTS or len(call.arguments) <= _COUNTS[call.name][1]:
@@ -64,9 +64,15 @@ def wrong_size(host: HostCode) -> Iterator[Bug]:
             variable = _pointer(host, call, each)
             why = _fault(host, call, count, variable, name_of(call.arguments[each])) if variable else ""
             if why:
-                array = name_of(call.arguments[each]) if host.has_main and "Memset" not in call.name else ""
+                array = _of_device(call) if host.has_main and "Memset" not in call.name else ""
                 yield Bug("wrong-size", call.line, f"{call.name} {why}", array)
                 break
+
+
+def _of_device(call: Call) -> str:
+    """Return the name of the array of the device in a call: the source of a copy back, or else the destination."""
+    *_, last = call.arguments
+    return name_of(call.arguments[text_of(last).endswith("DeviceToHost")])
 
 
 def _pointer(host: HostCode, call: Call, position: int) -> Variable | None:
