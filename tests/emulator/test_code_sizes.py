@@ -149,14 +149,15 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         (
             "condition",
             "blockIdx.y * gridDim.x + blockIdx.x == 100",
-            "1×1601×3",
+            "801×1×1",
             "line 7 compares the block's index, the grid with 100",
         ),
         (
             "condition",
             "row * n + column >= 4096 && m * n < 5000",
             "1×4098×6",
-            "line 7 compares n, the block's index with 4095 and line 7 compares m, n with 5000",
+            "line 7 compares n, the block's index with 4095 and line 7 compares m, n with 5000"
+            " and line 8 compares k with 3",
         ),
         ("condition", "m % 8 == 0 && n % 8 == 0 && k % 8 == 3", "8×16×35", "a remainder of k alone"),
         ("cap", "1000", "17×3×1067", "line 8 compares k with 1000"),
