@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.signature import signatures
+from mmcore_sources.cuda_file.inference.fragments import ROWS
+from mmcore_sources.cuda_file.repairs.trial import signature_of
 
 _SIZES = ("m", "n", "k")
 _VECTOR = re.compile(r"[a-z_]*(?:16|32)?([248])\b")
-_ROWS = {"A": "k", "B": "n", "C": "n"}
-"""The size that is the length of each matrix's rows."""
 
 
 def other_sizes(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -30,14 +29,13 @@ def other_sizes(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def sizes_in_vectors(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the option by which the lengths of rows count vectors, if parameters such as ``float4*`` are matrices."""
-    name = kernel.entry.partition("<")[0].rpartition("::")[2]
-    signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+    signature = signature_of(kernel)
     words = [_word(each) for each in kernel.arguments]
     if signature is None or "" in words:
         return
     types = zip(words, signature.parameters, strict=False)
-    vectors = {word: match[1] for word, each in types if word in _ROWS and (match := _VECTOR.search(each.type))}
-    counted = {_ROWS[matrix]: f"{_ROWS[matrix]}/{width}" for matrix, width in vectors.items()}
+    vectors = {word: match[1] for word, each in types if word in ROWS and (match := _VECTOR.search(each.type))}
+    counted = {ROWS[matrix]: f"{ROWS[matrix]}/{width}" for matrix, width in vectors.items()}
     option = ",".join(counted.get(word, word) for word in words)
     if counted:
         yield f"--args {option}", {"args": option}

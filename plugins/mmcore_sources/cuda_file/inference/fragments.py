@@ -15,7 +15,8 @@ _FRAGMENT = re.compile(
     r"fragment ?< ?(?:\w+::)*matrix_([ab]) ?, ?([^,<>]+), ?([^,<>]+), ?([^,<>]+),[^<>]*?(row|col)_major ?>"
 )
 _VECTOR = re.compile(r"\b(?:float|double|int|(?:__)?half)([24])\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*\(?&?\(?(\w+)")
-_ROWS = {"A": "k", "B": "n", "C": "n"}
+ROWS = {"A": "k", "B": "n", "C": "n"}
+"""The size that is the length of each matrix's rows."""
 _BY_COLUMNS = re.compile(r"\bmem_col_major\b")
 
 
@@ -31,9 +32,9 @@ def whole_fragments(source: Program, body: Body) -> dict[str, int]:
     return {name: edge for name, edge in edges if edge}
 
 
-def whole_vectors(body: Body, pointers: Mapping[str, str]) -> dict[str, int]:
+def cast_vectors(body: Body, pointers: Mapping[str, str]) -> dict[str, int]:
     """Return the elements of the vectors that a kernel casts rows of its matrices to, by the size that they divide."""
-    lengths = {name: _ROWS[matrix] for matrix, name in pointers.items() if matrix in _ROWS}
+    lengths = {name: ROWS[matrix] for matrix, name in pointers.items() if matrix in ROWS}
     found = dict[str, int]()
     for width, name in _VECTOR.findall(text_of(body.function.body)):
         if size := lengths.get(name, ""):

@@ -16,7 +16,7 @@ from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
-from mmcore_sources.cuda_file.inference.fragments import whole_fragments, whole_vectors
+from mmcore_sources.cuda_file.inference.fragments import cast_vectors, whole_fragments
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
@@ -80,7 +80,7 @@ def program_sizes(
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
     if not rule.rounds_down and guards(body, set(roles.sizes)):
-        if vectors := whole_vectors(body, roles.pointers):
+        if vectors := cast_vectors(body, roles.pointers):
             return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         fragments = whole_fragments(source, body)
         if not fragments:

@@ -15,7 +15,7 @@ from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import MATRICES, SIZES, Struct
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.signature import signatures
+from mmcore.kernel.signature import Signature, signatures
 from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.program import read_program
@@ -221,10 +221,15 @@ def sizes_of(kernel: Kernel) -> dict[str, str]:
     return passed or freed_sizes(kernel.source_text(), kernel.defines)
 
 
+def signature_of(kernel: Kernel) -> Signature | None:
+    """Return the signature of a kernel's function; None if the source does not have it."""
+    name = kernel.entry.partition("<")[0].rpartition("::")[2]
+    return next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+
+
 def parameter_roles(kernel: Kernel) -> dict[str, str]:
     """Return the role of each parameter of a kernel's function by name, and of members of structures as "d.rows"."""
-    name = kernel.entry.partition("<")[0].rpartition("::")[2]
-    signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+    signature = signature_of(kernel)
     pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
     roles, program = dict[str, str](), read_program(kernel.source_text())
     for parameter, argument in pairs:
