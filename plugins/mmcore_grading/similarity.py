@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmcore.files import read_text
+from mmcore_grading.compared_code import Code, compared_code
 from mmcore_grading.submissions import Submission
 
 _TOKENS = 25  # characters of tokenised code in a match at least
@@ -42,19 +43,19 @@ def similar(submissions: Sequence[Submission], given: Path | None) -> Sequence[P
         from copydetect import CodeFingerprint, compare_files
     except ImportError:
         return None
-    common = []
-    if given:
-        text = io.StringIO(read_text(given, "replace"))
-        common = list(CodeFingerprint(f"given.{_language(given.name)}", _TOKENS, _WINDOW, fp=text).hashes)
-    prints = [
-        CodeFingerprint(f"{each.student}.{_language(each.file)}", _TOKENS, _WINDOW, common, fp=io.StringIO(each.text))
-        for each in submissions
-    ]
+
+    def fingerprint(code: Code, common: Sequence[int] = ()) -> CodeFingerprint:
+        return CodeFingerprint(f"code.{code.suffix}", _TOKENS, _WINDOW, list(common), fp=io.StringIO(code.text))
+
+    shared = compared_code(given.name, read_text(given, "replace")) if given else None
+    common = list(fingerprint(shared).hashes) if shared else []
+    codes = [(each.student, compared_code(each.file, each.text)) for each in submissions if each.file]
+    prints = [(student, code.suffix, fingerprint(code, common)) for student, code in codes]
     pairs = []
-    for (one, first), (other, second) in combinations(zip(submissions, prints, strict=True), 2):
-        part = float(max(compare_files(first, second)[1]))
-        if part >= _LEAST and one.file and other.file:
-            pairs.append(Pair(one.student, other.student, round(min(part, 1.0), 3)))
+    for (one, language, first), (other, second_language, second) in combinations(prints, 2):
+        part = float(max(compare_files(first, second)[1])) if language == second_language else 0.0
+        if part >= _LEAST:
+            pairs.append(Pair(one, other, round(min(part, 1.0), 3)))
     return sorted(pairs, key=lambda pair: -pair.part)
 
 
@@ -69,7 +70,3 @@ def groups(pairs: Sequence[Pair]) -> Sequence[Group]:
         parts = [pair.part for pair in pairs if pair.first in students]
         found.append(Group(tuple(sorted(students)), min(parts), max(parts)))
     return sorted(found, key=lambda group: (-len(group.students), group.students))
-
-
-def _language(file: str) -> str:
-    return "py" if file.endswith(".py") else "cpp"

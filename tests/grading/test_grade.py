@@ -343,6 +343,33 @@ def test_code_that_all_were_given_makes_no_submissions_similar(tmp_path: Path) -
     assert len(similar(written, None) or []) > 1
 
 
+def test_notebooks_are_similar_by_the_code_of_their_cells() -> None:
+    pytest.importorskip("copydetect")
+
+    def notebook(*cells: str) -> bytes:
+        code = {"cell_type": "code", "metadata": {"id": "x"}, "outputs": [{"text": [f"GPU {n}\n" for n in range(99)]}]}
+        return json.dumps({"nbformat": 4, "cells": [{**code, "source": cell} for cell in cells]}).encode()
+
+    setup, host = "!nvidia-smi\n%load_ext nvcc4jupyter", "for size in (64, 128):\n    print(size, run(size))\n" * 9
+    string = f"import cupy\nkernel = cupy.RawKernel(r'''{STRIP}''', 'mm')\n{host}"
+    files = {
+        "tiled.ipynb": notebook(setup, f"%%cuda\n{TILED}"),
+        "strip.ipynb": notebook(setup, f"%%writefile mm.cu\n{STRIP}"),
+        "naive.ipynb": notebook(setup, f"%%cuda\n{NAIVE}"),
+        "copy.cu": TILED.replace("sum", "total").encode(),
+        "string.py": string.encode(),
+        "other.py": string.replace(STRIP, NAIVE).encode(),
+        "broken.ipynb": b"{",
+        "torn.ipynb": b"{",
+    }
+    written = [Submission(name.replace(".", "_"), ((name, content),)) for name, content in files.items()]
+    pairs = {frozenset(pair[:2]) for pair in similar(written, None) or []}
+    assert pairs == {
+        frozenset(each)
+        for each in (("tiled_ipynb", "copy_cu"), ("strip_ipynb", "string_py"), ("naive_ipynb", "other_py"))
+    }
+
+
 def test_similar_submissions_are_in_groups() -> None:
     pairs = [Pair("d", "e", 1.0), Pair("a", "b", 0.98), Pair("f", "c", 0.9), Pair("b", "c", 0.85)]
     assert [*groups(pairs)] == [(("a", "b", "c", "f"), 0.85, 0.98), (("d", "e"), 1, 1)]

@@ -29,7 +29,7 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
 
     Raises InvalidKernel if the file is not Python, or has no kernel, or several among which ``entry`` must choose.
     """
-    program = _program(path, text)
+    program = python_program(path, text)
     every = registry().answers("mmcore_python_kernels", _found_kernels, program=program)
     kernels = {found.name: found for answer in every for found in answer}
     kernel, why = _chosen(program, kernels, str(given.get("entry", "")))
@@ -57,7 +57,8 @@ def _found_kernels(answer: Iterable[FoundKernel]) -> list[FoundKernel]:
     return [*map(instance_of(FoundKernel), answer)]
 
 
-def _program(path: Path, text: str) -> PythonProgram:
+def python_program(path: Path, text: str) -> PythonProgram:
+    """Return the program in a Python file or a notebook. Raises InvalidKernel if it has none."""
     if path.suffix == ".ipynb":
         return read_notebook(path, text)
     try:

@@ -61,7 +61,7 @@ def _is_cuda(code: str) -> bool:
     return own or _OF_CUDA.match(code) is not None
 
 
-def _without_magics(code: str) -> str:
+def without_magics(code: str) -> str:
     """Return the text of a cell of CUDA C++ at its lines, with the magics at its beginning as empty lines."""
     first = _FIRST.match(code)
     end = first.end() if first is not None else 0
@@ -85,7 +85,7 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
     """Return the kernels in a notebook's cells of CUDA C++."""
     kernels = []
     for cell in (each for each in program.cells if each.is_cuda):
-        text = "\n" * (cell.first_line - 1) + _without_magics(cell.text)
+        text = "\n" * (cell.first_line - 1) + without_magics(cell.text)
         source = read_program(text)
         launched = {launch.name for launch in source.launches}
         for function in source.functions:
