@@ -12,13 +12,13 @@ import click
 
 from mmcore.cli.options import number_type
 from mmcore.cli.output import console, json_option, loaded_registry, quiet_option, write, write_json
-from mmcore.errors import MmcoreError
+from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.files import replace
-from mmcore.messages import say
+from mmcore.messages import quoted, say
 from mmcore_grading.grading import Grade, graded
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.similarity import Pair, groups, similar
-from mmcore_grading.submissions import KERNELS, Submission, ignored, submissions
+from mmcore_grading.submissions import KERNELS, Submission, Submissions, single_submission, submissions
 from mmcore_grading.tables import csv_table, gradescope_results, json_table
 from mmcore_grading.task import Task, read_task
 
@@ -29,10 +29,13 @@ _OF_STUDENTS = ("answers/*.json", "gradescope/*.json", "students/*.html")  # a f
 @click.argument("task", type=click.Path(path_type=Path))
 @click.argument("folder", metavar="SUBMISSIONS", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="REPORT", help="A folder.")
+@click.option("--student", metavar="NAME", help="SUBMISSIONS is the submission of this student alone.")
 @click.option("--jobs", type=number_type(1, 256), metavar="N", help="Submissions at once; a processor each by default.")
 @quiet_option
 @json_option
-def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool, as_json: bool) -> int:
+def grade(
+    task: Path, folder: Path, output: Path, student: str | None, jobs: int | None, quiet: bool, as_json: bool
+) -> int:
     """Grade a class's submissions by the rubric of a task.
 
     TASK is a TOML file. SUBMISSIONS is a folder with a file, or a folder with one, for each student. REPORT gets
@@ -41,22 +44,24 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     graded, 2 = could not grade.
     """
     loaded_registry()
-    read, several = read_task(task), submissions(folder)
-    if names := ignored(folder):
-        say(f"ignored: {', '.join(names)} (files of kernels end in {', '.join(KERNELS)})")
-    if unknown := sorted(read.entry.keys() - {each.student for each in several}):
+    read = read_task(task)
+    several, ignored = _submissions(folder, student, read)
+    if ignored:
+        say(f"ignored: {', '.join(ignored)} (files of kernels end in {', '.join(KERNELS)})")
+    unknown = sorted(read.entry.keys() - {each.student for each in several})
+    if unknown and student is None:
         say(f"entry names students without a submission: {', '.join(unknown)}")
     with _progress(len(several), shown=not (quiet or as_json)) as report:
         grades, ran = graded(read, several, output / "answers", jobs or len(os.sched_getaffinity(0)), report)
     pairs = similar(several, read.given)
     try:
-        _write(output, read, grades, several, pairs)
+        _write(output, read, grades, several, pairs, ignored)
         if names := _remove_others(output, {each.student for each in several}):
             say(f"removed from {output}: {', '.join(names)} (no longer in {folder})")
     except OSError as error:
         raise MmcoreError(f"{error.filename or output} cannot be written: {error.strerror}") from None
     if as_json:
-        write_json({**json_table(read, grades, pairs), "ran": ran})
+        write_json({**json_table(read, grades, pairs, ignored), "ran": ran})
     elif not quiet:
         count = f"{len(grades)} submission{'s' * (len(grades) != 1)}"
         kept = f" ({len(grades) - ran} from stored answers)" if ran < len(grades) else ""
@@ -66,6 +71,15 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     if fixed := [each.student for each in grades if not each.is_run]:
         say(f"not run at each size of the task, as their sources fix others: {', '.join(fixed)}")
     return 2 if ungraded else 0
+
+
+def _submissions(folder: Path, student: str | None, task: Task) -> Submissions:
+    """Return the submissions of a class, or that of one student."""
+    if student is None:
+        return submissions(folder, task.submission)
+    if not student or Path(student).name != student or student.startswith((".", "_")):
+        raise InvalidProblem(f"--student must be a file's name, not {quoted(student)}")
+    return Submissions((single_submission(student, folder, task.submission),))
 
 
 def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
@@ -78,7 +92,12 @@ def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) ->
 
 
 def _write(
-    output: Path, task: Task, grades: Sequence[Grade], several: Sequence[Submission], pairs: Sequence[Pair] | None
+    output: Path,
+    task: Task,
+    grades: Sequence[Grade],
+    several: Sequence[Submission],
+    pairs: Sequence[Pair] | None,
+    ignored: Sequence[str],
 ) -> None:
     """Write all tables and pages. Raises OSError."""
     for name in ("students", "gradescope"):
@@ -88,8 +107,8 @@ def _write(
         results = json.dumps(gradescope_results(each), indent=1)
         replace(output / "gradescope" / f"{each.student}.json", results.encode())
     replace(output / "grades.csv", csv_table(task, grades).encode())
-    replace(output / "grades.json", json.dumps(json_table(task, grades, pairs), indent=1).encode())
-    replace(output / "index.html", class_page(task, grades, pairs).encode())
+    replace(output / "grades.json", json.dumps(json_table(task, grades, pairs, ignored), indent=1).encode())
+    replace(output / "index.html", class_page(task, grades, pairs, ignored).encode())
 
 
 def _remove_others(output: Path, students: Collection[str]) -> Sequence[str]:

@@ -97,9 +97,9 @@ def _placed(messages: Sequence[str], sources: Mapping[str, str]) -> Iterator[str
         yield View("", None, "", messages=rest)._repr_html_()
 
 
-def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
+def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None, ignored: Sequence[str] = ()) -> str:
     """Return the teacher's page: all points, each student's first failure and hidden ones, and similar submissions."""
-    body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs)]
+    body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs, ignored)]
     names = ["student", "points", *(each.name for each in task.rubric), "first failure"]
     header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names[:-1])
     header += f'<th scope="col" class="word" style="min-width:24rem">{names[-1]}</th>'
@@ -128,7 +128,9 @@ def _link(student: str) -> str:
     return f'<a href="students/{quote(student)}.html">{escaped(student)}</a>'
 
 
-def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> Iterator[str]:
+def _summary(
+    task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None, ignored: Sequence[str]
+) -> Iterator[str]:
     full = sum(grade.points >= task.points for grade in grades)
     shown, hidden = (", ".join(size_text(size._asdict()) for size in sizes) for sizes in (task.shown, task.hidden))
     yield facts(
@@ -136,6 +138,7 @@ def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) 
             ("submissions", f"{len(grades)}; {full} with all {_points(task.points)} points"),
             ("not graded", ", ".join(grade.student for grade in grades if not grade.is_graded)),
             ("not run at each size", ", ".join(grade.student for grade in grades if not grade.is_run)),
+            ("ignored files", ", ".join(ignored)),
             ("shown sizes", shown),
             ("hidden sizes", hidden),
             ("device", task.device),

@@ -81,7 +81,8 @@ class Runs:
         """Run the commands of a submission that lack an answer, and store the answers if they are complete."""
         before, asked = self._read(submission)
         missing = self._missing(submission, before, asked)
-        done = Run({}, submission.refused) if submission.refused else self._explained(submission, missing)
+        refused = f"{NOT_GRADED}{submission.refused}" if submission.refused else ""
+        done = Run({}, refused) if refused else self._explained(submission, missing)
         wanted = self._wanted(submission)
         if before is not None:
             kept = {name: each for name, each in before.answers.items() if name in {*wanted, EXPLAIN} - {*missing}}

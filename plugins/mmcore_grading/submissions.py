@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from os.path import normpath
 from pathlib import Path
+from typing import NamedTuple
 
 from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
 
 KERNELS = (".cu", ".py", ".ipynb")
 _HEADERS = (".cuh", ".h", ".hpp")
-_INCLUDED = re.compile(r'#[ \t]*include[ \t]*\\?"([^"\\\n]+)')  # a notebook escapes quotation marks
 _KERNEL = re.compile(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(")
 _MOST_FILES = 200
 _MOST_BYTES = 1 << 20
+_MOST_NAMES = 5  # of files in a message
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,16 @@ class Submission:
         return digest.hexdigest()[:32]
 
 
+class Submissions(NamedTuple):
+    """The submissions of a class, and the names of the files that are no part of one."""
+
+    submissions: tuple[Submission, ...]
+    ignored: tuple[str, ...] = ()
+
+
 def kernel_names(text: str) -> set[str]:
     """Return the names of the ``__global__`` functions of a text."""
     return set(_KERNEL.findall(text))
-
-
-def ignored(folder: Path) -> Sequence[str]:
-    """Return the names of a folder's files that are no part of a submission, without hidden ones."""
-    files = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_")))
-    names = {path.name for path in files if path.suffix not in KERNELS and not path.is_symlink()}
-    alone = _alone(folder)
-    return sorted(names - {name for name, _ in (alone.files if alone else ())})
 
 
 def file_submission(student: str, path: Path) -> Submission:
@@ -72,56 +72,77 @@ def file_submission(student: str, path: Path) -> Submission:
     return Submission(student, ((path.name, read_bytes(path, _MOST_BYTES)),))
 
 
-def submissions(folder: Path) -> Sequence[Submission]:
-    """Return the submissions of a folder: its files, and its folders with one file for a kernel each.
+def submissions(folder: Path, part: str = ".") -> Submissions:
+    """Return the submissions of a class's folder, one for each student: its files and its folders.
 
-    A folder whose only kernel includes headers of it is the submission of that file. Raises InvalidProblem if there are
-    none, or two of one student.
+    Args:
+        folder: the folder.
+        part: the path of the submission in the folder of a student, such as "ps1" or "ps1/mm.cu"; "." is the folder.
+
+    Raises:
+        InvalidProblem: there is no submission.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
         raise InvalidProblem(f"{folder} cannot be read: {error.strerror}") from None
-    if (alone := _alone(folder)) is not None:
-        return [alone]
-    found = [_submission(path) for path in paths if path.suffix in KERNELS or path.is_dir() or path.is_symlink()]
-    students = [each.student for each in found]
-    for student in students:
-        if students.count(student) > 1:
-            raise InvalidProblem(f"{folder} has two submissions of {student}")
-    if not found:
+    of_student, ignored = defaultdict[str, list[Path]](list), []
+    for path in paths:
+        if path.is_dir() or path.is_symlink() or path.suffix in KERNELS:
+            of_student[path.name if path.is_dir() else path.stem].append(path)
+        else:
+            ignored.append(path.name)
+    if not of_student:
         raise InvalidProblem(f"{folder} has no submission: no file ends in {', '.join(KERNELS)}, and it has no folders")
-    return found
+    found = (_submission(student, several, part) for student, several in sorted(of_student.items()))
+    return Submissions(tuple(found), tuple(ignored))
 
 
-def _alone(folder: Path) -> Submission | None:
-    """Return the submission that a folder is: its only kernel, which includes headers of the folder; else None."""
-    files = [*_files(folder)]
-    kernels = {path for path in (*files, *folder.iterdir()) if path.suffix in KERNELS and path.name[0] not in "._"}
-    if len(kernels) != 1 or len(files) > _MOST_FILES:
-        return None
-    (kernel,) = kernels
-    if kernel.parent != folder or kernel not in files:  # it is a link, then
-        return None
-    found = _read(kernel.stem, folder, [kernel, *(path for path in files if path.suffix in _HEADERS)])
-    included = {normpath(name) for name in _INCLUDED.findall(found.text)}
-    return found if included & {name for name, _ in found.files} else None
+def single_submission(student: str, folder: Path, part: str = ".") -> Submission:
+    """Return the submission that a folder is; ``part`` is as for :func:`submissions`."""
+    if not folder.is_dir():
+        raise InvalidProblem(f"{folder} is no folder")
+    return _submission(student, [folder.resolve()], part)
 
 
-def _submission(path: Path) -> Submission:
+def _submission(student: str, paths: Sequence[Path], part: str) -> Submission:
+    """Return the submission of a student, of whom there should be one path."""
+    path, *others = paths
+    if others:
+        return Submission(student, refused=f"{len(paths)} submissions have this name: {_names(paths)}")
     if path.is_symlink():
-        return Submission(path.stem, refused="it is a link, and not a file")
+        return Submission(student, refused="it is a link, and not a file")
     if not path.is_dir():
-        return _read(path.stem, path.parent, [path])
-    files = [*_files(path)]
-    kernels = [file for file in files if file.suffix in KERNELS]
+        return _read(student, path.parent, [path])
+    if not (path / part).exists():
+        return Submission(student, refused=f"its folder has no {part}")
+    if (path / part).resolve() != path.resolve() / part:
+        return Submission(student, refused=f"{part} in its folder is a link")
+    return _of_folder(student, path / part)
+
+
+def _of_folder(student: str, path: Path) -> Submission:
+    """Return the submission of a folder with one kernel, or of a kernel with the headers of its folder."""
+    folder = path if path.is_dir() else path.parent
+    files = [*_files(folder)]
     if len(files) > _MOST_FILES:
-        return Submission(path.name, refused=f"its folder has more than {_MOST_FILES} files")
-    if len(kernels) != 1:
-        names = ", ".join(str(file.relative_to(path)) for file in kernels) or "none"
-        return Submission(path.name, refused=f"its folder must have one file for a kernel, not {names}")
+        return Submission(student, refused=f"its folder has more than {_MOST_FILES} files")
+    kernels = [path] if path != folder else [file for file in files if file.suffix in KERNELS]
+    if not kernels:
+        others = f", but {_names(files, folder)}" if files else ""
+        return Submission(student, refused=f"its folder has no file that ends in {', '.join(KERNELS)}{others}")
+    if len(kernels) > 1:
+        names = f"its folder has {len(kernels)} files for a kernel: {_names(kernels, folder)}"
+        return Submission(student, refused=f"{names}; submission in the task names the path of one in each folder")
     headers = [file for file in files if file.suffix in _HEADERS]
-    return _read(path.name, kernels[0].parent, [*kernels, *headers])
+    return _read(student, kernels[0].parent, [*kernels, *headers])
+
+
+def _names(paths: Sequence[Path], folder: Path | None = None) -> str:
+    """Return the first names of some paths, relative to a folder."""
+    names = [str(path.relative_to(folder)) if folder else path.name for path in paths]
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*names[:_MOST_NAMES], *more])
 
 
 def _files(folder: Path) -> Iterator[Path]:

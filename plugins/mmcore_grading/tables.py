@@ -39,7 +39,9 @@ def _plain(cell: str) -> str:
     return f"'{plain}" if plain.startswith(_FORMULA) else plain
 
 
-def json_table(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> dict[str, Any]:
+def json_table(
+    task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None, ignored: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return everything as JSON-ready values; "similar" is null if similarity was not looked for."""
     similar = None if pairs is None else [each._asdict() for each in pairs]
     return {
@@ -47,6 +49,7 @@ def json_table(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
         "points": task.points,
         "grades": [grade.to_json() for grade in grades],
         "similar": similar,
+        "ignored": [*ignored],
     }
 
 

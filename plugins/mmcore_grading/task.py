@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ class Task:
         given: a file that all students were given, whose code does not make submissions similar; None without one.
         limits, rubric: the limits of a submission, and the criteria.
         entry: the kernel to grade in a student's file of several, by student.
+        submission: the path of the submission in a student's folder, such as "ps1"; "." is the folder.
         content: the text of the file, which with the submission decides a grade.
     """
 
@@ -95,6 +97,7 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     content: str = ""
     entry: Mapping[str, str] = field(default_factory=dict)
+    submission: str = "."
 
     @property
     def points(self) -> float:
@@ -173,6 +176,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
         Limits(**{name: limits.take(name, float, getattr(Limits, name)) for name in vars(Limits())}),
         content,
         {student: _Table(entries, "entry.").take(student, str) for student in entries},
+        normpath(table.take("submission", str, ".")),
     )
     for each in (table, sizes, limits):
         each.end()
@@ -216,6 +220,8 @@ def _check(task: Task) -> None:
         raise InvalidProblem('the rubric has "hidden-sizes", but sizes.hidden has none')
     if task.asks("counts", "time") and task.reference is None:
         raise InvalidProblem('the rubric compares with a reference; reference = "FILE" names it')
+    if Path(task.submission).is_absolute() or task.submission.startswith(".."):
+        raise InvalidProblem(f"submission must be a path in a student's folder, not {quoted(task.submission)}")
     for path in filter(None, (task.reference, task.given)):
         if not path.is_file():
             raise InvalidProblem(f"{path} is no file")

@@ -23,7 +23,7 @@ from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
 from mmcore_grading.similarity import Pair, groups, similar
-from mmcore_grading.submissions import Submission, ignored, submissions
+from mmcore_grading.submissions import Submission, single_submission, submissions
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import CRITERIA, Criterion, Task, read_task
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
@@ -65,6 +65,7 @@ SIZES = '[sizes]\nshown = ["32"]\n'
         (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nmemory_mb = 100\n', "limits.memory_mb must be 400 or more, not 100"),
         (f'title = "x"\n{SIZES}{RUBRIC}[entry]\nalice = 3\n', "entry.alice must be a string, not '3'"),
         (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
+        (f'title = "x"\nsubmission = "../a"\n{SIZES}{RUBRIC}', "submission must be a path in a student's folder, not"),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "time"\nmost = 2\npoints = 1\n', "compares with a reference"),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "hidden-sizes"\npoints = 1\n', "sizes.hidden has none"),
     ],
@@ -83,12 +84,64 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     (tmp_path / "alice" / "week3" / "mm.cu").write_text(NAIVE)
     (tmp_path / "alice" / "week3" / "tile.cuh").write_text("#define T 16\n")
     (tmp_path / "bob").mkdir()
+    (tmp_path / "bob" / "work.zip").touch()
     (tmp_path / "carol.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
-    alice, bob, carol = submissions(tmp_path)
+    (tmp_path / "dave.zip").touch()
+    (alice, bob, carol), ignored = submissions(tmp_path)
 
     assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
-    assert bob.refused == "its folder must have one file for a kernel, not none"
+    assert bob.refused == "its folder has no file that ends in .cu, .py, .ipynb, but work.zip"
     assert carol.refused == "it is a link, and not a file"
+    assert ignored == ("dave.zip",)
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (".", ["3 files for a kernel: ps1/mm.cu, ps2/a.cu, ps2/b.cu", "", "no file that ends in .cu"]),
+        ("ps1", ["", "its folder has no ps1", "ps1 in its folder is a link"]),
+        ("ps2", ["2 files for a kernel: a.cu, b.cu; submission in the task names", "", "its folder has no ps2"]),
+        ("ps2/b.cu", ["", "its folder has no ps2/b.cu", "its folder has no ps2/b.cu"]),
+    ],
+)
+def test_a_task_names_the_path_of_a_submission_in_a_students_folder(
+    part: str, expected: Sequence[str], tmp_path: Path
+) -> None:
+    for name in ("alice/ps1/mm.cu", "alice/ps2/a.cu", "alice/ps2/b.cu", "alice/ps2/tile.cuh", "bob/ps2/a.cu"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "carol").mkdir()
+    (tmp_path / "carol" / "ps1").symlink_to(tmp_path / "alice" / "ps1")
+    found, _ = submissions(tmp_path, part)
+    for each, reason in zip(found, expected, strict=True):
+        assert reason in each.refused
+        assert bool(each.refused) == bool(reason)
+    if part == "ps2/b.cu":
+        assert [name for name, _ in found[0].files] == ["b.cu", "tile.cuh"]
+
+
+def test_an_ambiguous_submission_is_not_graded_and_stops_no_other(tmp_path: Path) -> None:
+    submitted, report, task = tmp_path / "submitted", tmp_path / "report", tmp_path / "task.toml"
+    (submitted / "bob").mkdir(parents=True)
+    for name in ("adams.cu", "adams.py", "bob/one.cu", "bob/two.cu", "carol.cu", "sato.zip"):
+        (submitted / name).write_text(NAIVE)
+    task.write_text(f'title = "x"\n{SIZES}{RUBRIC}')
+    command = [*COMMAND, *map(str, (task, submitted, "-o", report, "--json"))]
+    for _ in range(2):  # the answers are stored
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        document = json.loads(done.stdout)
+        assert (done.returncode, document["ignored"]) == (2, ["sato.zip"])
+        assert f"not graded: adams, bob; {report / 'index.html'} has the reasons" in done.stderr
+        assert {each["student"]: each["points"] for each in document["grades"]} == {
+            "adams": None,
+            "bob": None,
+            "carol": 1,
+        }
+        page = (report / "index.html").read_text()
+        assert "2 submissions have this name: adams.cu, adams.py" in page
+        assert "its folder has 2 files for a kernel: one.cu, two.cu" in page
+        assert "<dt>ignored files</dt><dd>sato.zip</dd>" in page
 
 
 TWO = Task("x", (Sizes(32, 32, 32),), (Criterion("compiles", 1), Criterion("hidden-sizes", 2)))
@@ -168,40 +221,42 @@ def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> Non
     assert {each["student"]: each["points"] for each in json.loads(done.stdout)["grades"]} == {"another": 1, "right": 5}
 
 
-def test_the_lines_for_gradescope_grade_a_submission_with_a_header(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("files", "score", "reason"),
+    [
+        (("product.cu", "tile.cuh", "README.md"), 1, ""),
+        (("product.cu", "copy.cu", "tile.cuh"), None, "its folder has 2 files for a kernel: copy.cu, product.cu"),
+        (("tile.cuh",), None, "its folder has no file that ends in .cu, .py, .ipynb, but tile.cuh"),
+    ],
+)
+def test_the_lines_for_gradescope_give_each_submission_its_results(
+    files: Sequence[str], score: float | None, reason: str, tmp_path: Path
+) -> None:
     autograder = tmp_path / "autograder"
     for name in ("source", "submission", "results"):
         (autograder / name).mkdir(parents=True)
     (autograder / "source/task.toml").write_text(f'title = "x"\n{SIZES}{RUBRIC}')
-    (autograder / "submission/product.cu").write_text(f'#include "tile.cuh"\n{TILED.partition(NEWLINE)[2]}')
-    (autograder / "submission/tile.cuh").write_text("#define T 16\n")
+    for name in files:
+        text = f'#include "tile.cuh"\n{TILED.partition(NEWLINE)[2]}' if name.endswith(".cu") else "#define T 16\n"
+        (autograder / "submission" / name).write_text(text)
     recipe = (DOCS / "grading.md").read_text().partition("`run_autograder` has these lines:\n\n```bash\n")[2]
     lines = recipe.partition("```")[0].replace("/autograder", str(autograder))
     lines = lines.replace("mmcore grade", " ".join(COMMAND))
-    done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert (done.stderr, "1 with all 1 points" in done.stdout) == ("", True)
-    assert json.loads((autograder / "results/results.json").read_text())["score"] == 1
+    subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
+    results = json.loads((autograder / "results/results.json").read_text())
+    assert results.get("score") == score
+    assert reason in results["output"]
+    assert bool(results["output"]) == bool(reason)
 
 
-def test_a_folder_is_one_submission_if_its_only_kernel_includes_its_header(tmp_path: Path) -> None:
-    def graded_files() -> Sequence[tuple[str, Sequence[str]]]:
-        return [(each.student, [name for name, _ in each.files]) for each in submissions(tmp_path)]
-
-    (tmp_path / "tiles").mkdir()
-    (tmp_path / "tiles" / "tile.cuh").write_text("")
-    (tmp_path / "notes.txt").write_text("")
-    (tmp_path / "ada.cu").write_text(TILED)
-    assert graded_files() == [("ada", ["ada.cu"]), ("tiles", [])]
-    (tmp_path / "ada.cu").write_text(f'#include "./tiles/tile.cuh"\n{TILED}')
-    assert graded_files() == [("ada", ["ada.cu", "tiles/tile.cuh"])]
-    (tmp_path / "bob.cu").symlink_to(tmp_path / "ada.cu")
-    assert [each for each, _ in graded_files()] == ["ada", "bob", "tiles"]
-    (tmp_path / "bob.cu").unlink()
-    (tmp_path / "tiles" / "tile.cuh").rename(tmp_path / "tile.cuh")
-    (tmp_path / "ada.cu").write_text(f'#include "tile.cuh"\n{TILED}')
-    assert (graded_files(), ignored(tmp_path)) == ([("ada", ["ada.cu", "tile.cuh"])], ["notes.txt"])
-    (tmp_path / "bob.cu").write_text(TILED)
-    assert [files for _, files in graded_files()] == [["ada.cu"], ["bob.cu"], []]
+def test_a_student_alone_is_a_files_name(tmp_path: Path) -> None:
+    (tmp_path / "mm.cu").write_text(NAIVE)
+    assert [name for name, _ in single_submission("ada", tmp_path).files] == ["mm.cu"]
+    task = tmp_path / "task.toml"
+    task.write_text(f'title = "x"\n{SIZES}{RUBRIC}')
+    command = [*COMMAND, *map(str, (task, tmp_path, "-o", tmp_path / "report", "--student", "../ada"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "Error: --student must be a file's name, not '../ada'\n")
 
 
 def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
