@@ -17,6 +17,7 @@ from mmcore_emulator.isa.matrix.products import Product
 from mmcore_emulator.profiler.counters import NAMES, Counters, Line
 from mmcore_emulator.ptx.instructions import Block
 from mmcore_performance.small_cells import small_cells
+from mmcore_performance.stopped import stopped
 from mmcore_performance.traffic import CacheCounting
 
 _GROWS = 1.5  # a grid grows with C if its growth differs by no more than this factor
@@ -156,7 +157,11 @@ def _ratio(cell: Cell, blocks: int, small: Cell, counts: Counts) -> float:
 def profiled(
     cell: Cell, plan: Plan, counting: Callable[[Sequence[Block]], CacheCounting] = CacheCounting
 ) -> tuple[Counts, ...]:
-    """Return the counts of each launch of a small product, from the observers that ``counting`` makes."""
+    """Return the counts of each launch of a small product, from the observers that ``counting`` makes.
+
+    Raises:
+        ConstraintViolation: an error stops a launch, or keeps it from ending.
+    """
     observers: list[CacheCounting] = []
 
     def observer(blocks: Sequence[Block]) -> CacheCounting:
@@ -164,6 +169,8 @@ def profiled(
         return observers[-1]
 
     profile = profile_cell(cell, open_device(cell.device), plan.kernel, counting=observer)
+    if end := stopped(cell, profile.violations):
+        raise ConstraintViolation(plan.kernel.name, [end])
     return tuple(
         Counts(
             launch.grid,

@@ -24,6 +24,7 @@ from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
 from mmcore_performance.reasons.uncoalesced import uncoalesced_accesses
+from mmcore_performance.stopped import stopped
 from mmcore_performance.without_waste import advice
 
 UNITS = {
@@ -146,6 +147,8 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
     )
     evidence = None
     try:
+        if end := stopped(observation.cell, observation.violations):
+            raise ConstraintViolation(why.kernel, [end])
         evidence = evidence_of(requested, cards()[card], kernel)
         prediction = predict(evidence)
     except ConstraintViolation as error:

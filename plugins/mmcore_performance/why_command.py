@@ -26,6 +26,7 @@ from mmcore_emulator.adapter.launch_facts import command_of_all_sizes, launch_co
 from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_performance.prediction import WAITS
+from mmcore_performance.stopped import stopped
 from mmcore_performance.why import UNITS, Why, explained_time, sentence, source_lines
 
 USUAL_SIZE = 1024
@@ -67,11 +68,13 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
 
 
 def _checked(found: Why) -> Why:
-    """Return an answer with the hazards of a right small product as its violations."""
+    """Return an answer with the hazards of a right small product, which leave it no time if they stop the kernel."""
     if found.right and found.ran is not None:
         with contextlib.suppress(MmcoreError):  # without a sanitizer's answer in time, there is none
             check = checked(found.ran, remember=True, quiet=True, most_work=_MOST_WORK)
-            return replace(found, violations=check.violations)
+            end = stopped(found.ran, check.violations)
+            timed = replace(found, predicted=None, unpredicted=end) if end else found
+            return replace(timed, violations=check.violations)
     return found
 
 

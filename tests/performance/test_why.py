@@ -403,6 +403,23 @@ def test_a_launch_with_violations_gets_no_reasons(tmp_path: Path) -> None:
     assert document["violations"][0]["kind"] == "out-of-bounds-read"
 
 
+@pytest.mark.parametrize(
+    ("stop", "clause"),
+    [
+        ('if (threadIdx.y == 0) asm volatile("bar.sync 1, 64;");', "it does not end at 64×64×64: deadlock at mm.cu:4\n"),
+        ('if (n > 64) asm volatile("trap;");', "it is stopped at 128×"),  # which the product that is verified does not
+    ],
+)
+def test_a_kernel_that_does_not_end_has_no_predicted_time(stop: str, clause: str, tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    text = SOURCES["little reuse: slow"]
+    assert "    float sum" in text
+    file.write_text(text.replace("    float sum", f"    {stop}\n    float sum"))
+    said = mmcore("why", str(file)).stdout
+    assert re.search(rf"^predicted +none: {clause}", said, re.MULTILINE)
+    assert "limited by" not in said
+
+
 def test_the_card_decides() -> None:
     shares = {}
     for card in ("H200", "RTX 4090"):

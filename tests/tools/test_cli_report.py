@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmcore import kernels
 from mmcore.errors import MmcoreError
 from mmcore.planning.peaks import Peaks
+from mmcore_performance.why import PredictedTime, Why, explained_time
 from mmcore_tools.report.roofline import Rate, roofline
 from tests.browser import CHROMIUM, COLOURS, DARK, DESK, LIGHT, PHONE, read_back
 from tests.command_line import mmcore
@@ -83,6 +86,20 @@ def test_the_page_has_counts_a_picture_and_the_roofline(slow: str) -> None:
     )
     assert re.search(r'aria-label="predicted: [\d.]+ to [\d.]+ TFLOP/s"', slow)
     assert re.search(r"<dt>speed of light</dt><dd>[\d.]+ to [\d.]+ % \(predicted; ", slow)
+
+
+def test_a_predicted_rate_is_at_most_the_peak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fast(*args: Any) -> Why:
+        return replace(explained_time(*args), predicted=PredictedTime(2e-6, 1e-6, 33e-6, "arithmetic"))
+
+    monkeypatch.setattr("mmcore_tools.report.gathering.explained_time", fast)
+    file = tmp_path / "mm.cu"
+    file.write_text(kernel_source("naive_square"))
+    page = written(file)
+    low, high = map(float, re.findall(r"predicted: ([\d.]+) to ([\d.]+) TFLOP/s\"", page)[0])
+    (peak,) = map(float, re.findall(r">([\d.]+) TFLOP/s float32<", page))
+    assert low < high == peak
+    assert re.search(r"<dt>speed of light</dt><dd>\d\d to 100 % \(predicted; ", page)
 
 
 class Tags(HTMLParser):

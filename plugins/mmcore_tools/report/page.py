@@ -104,8 +104,13 @@ def _predicted_score(found: Findings) -> str:
     least = peaks.bound(problem, found.kernel.unit, cold=False)
     if least is None:
         return ""
-    low, high = (100 * least.seconds / seconds for seconds in (time.high, time.low))
-    return f"{low:.2g} to {min(high, 100.0):.2g} % (predicted; {bound(*least)})"
+    ends = (_percent(100 * least.seconds / max(seconds, least.seconds)) for seconds in (time.high, time.low))
+    return f"{' to '.join(dict.fromkeys(ends))} % (predicted; {bound(*least)})"
+
+
+def _percent(part: float) -> str:
+    """Return a part in percent to two digits, or as a whole number."""
+    return f"{part:.0f}" if part >= 10 else f"{part:.2g}"
 
 
 def _roofline(found: Findings) -> str:
@@ -121,7 +126,9 @@ def _roofline(found: Findings) -> str:
         timed = [(each.kernel, problem.flops / each.time.seconds) for each in result.compared if each.time]
         rates += [Rate(name, rate, rate) for name, rate in timed[:1]]
     elif why.predicted is not None:
-        rates = [Rate("predicted", problem.flops / why.predicted.high, problem.flops / why.predicted.low)]
+        least = peaks.least_seconds(problem, found.kernel.unit, cold=False)
+        low, high = (problem.flops / max(end, least) for end in (why.predicted.high, why.predicted.low))
+        rates = [Rate("predicted", low, high)]
     drawn = roofline(problem, found.kernel.unit, peaks, rates)
     return f'<figure class="scroll">{drawn}</figure>' if drawn else ""
 
