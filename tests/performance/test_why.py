@@ -406,7 +406,10 @@ def test_a_launch_with_violations_gets_no_reasons(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stop", "clause"),
     [
-        ('if (threadIdx.y == 0) asm volatile("bar.sync 1, 64;");', "it does not end at 64×64×64: deadlock at mm.cu:4\n"),
+        (
+            'if (threadIdx.y == 0) asm volatile("bar.sync 1, 64;");',
+            "it does not end at 64×64×64: deadlock at mm.cu:4\n",
+        ),
         ('if (n > 64) asm volatile("trap;");', "it is stopped at 128×"),  # which the product that is verified does not
     ],
 )

@@ -462,12 +462,21 @@ def test_a_revision_of_a_registered_kernel_keeps_its_declaration(tmp_path: Path)
     written(source, 16, "f")
     for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
         subprocess.run(["git", *words], check=True, cwd=tmp_path)
-    source.write_text(source.read_text().replace("sum += a", "__syncthreads(), sum += a"))
+    committed = source.read_text()
+    source.write_text(committed.replace("sum += a", "__syncthreads(), sum += a"))
     with installed(tmp_path):
         result = mmcore("compare", "acme.mm", "acme.mm@HEAD", "--size", "48", *EMULATOR)
+        source.write_text(committed)
+        (declaring,) = tmp_path.glob("acme*.py")
+        declaring.write_text(declaring.read_text() + "\n")
+        declared = mmcore("compare", "acme.mm", "acme.mm@HEAD", "--size", "48", *EMULATOR).stdout
     assert result.exit_code == 0, result.output
     assert re.search(r"^B  acme\.mm@HEAD: TEST PASS at 48×48×48; wrong at 32×48×64$", result.stdout, re.MULTILINE)
     assert "B has fewer barriers (-88.9 %)" in result.stdout
+    assert "declaration" not in result.stdout
+    unlike = "the declaration is today's; only acme_module.cu is of HEAD, whose acme_module.py differs"
+    assert declared.endswith(f"\nno count differs; B: {unlike}\n")
+    assert re.search(rf"^declaration +B: {unlike}$", declared, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("files")

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.registry import registry
+from mmcore_tools.compare.declarations import unlike_declaration
 
 _NEEDS_TWO = (
     "give a second kernel, file or revision (tiled.cu@HEAD), or a config for each side: "
@@ -32,11 +33,13 @@ class Side:
         label: the words that name it.
         kernel: the kernel.
         config: the requested parameters by name, the block among them; none for the usual ones.
+        declaration: a sentence if the kernel's declaration may not be that of its revision; else empty.
     """
 
     label: str
     kernel: Kernel
     config: Mapping[str, Any]
+    declaration: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def two_sides(
         raise click.UsageError(f"two kernels are compared, and there are {labels}; FILE::FUNCTION chooses one")
     first, second = sides
     if len(words) == 1 and len(configs) == 2:
-        first, second = (Side(f"{each.label} {_text(each.config)}", each.kernel, each.config) for each in sides)
+        first, second = (replace(each, label=f"{each.label} {_text(each.config)}") for each in sides)
     return first, second
 
 
@@ -133,7 +136,8 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
         launch |= {BLOCK: "x".join(map(str, config[BLOCK]))} if BLOCK in config else {}
         reference = {**reference, **launch}
     try:
-        return [Side(word.text, registry().kernel(reference), config)]
+        declaration = unlike_declaration(word.kernel, word.revision) if word.kernel and word.revision else ""
+        return [Side(word.text, registry().kernel(reference), config, declaration)]
     except SeveralKernels as several:
         return [
             Side(f"{word.text}::{name}", registry().kernel(each), config)

@@ -11,6 +11,7 @@ from mmcore.time_ratio import Answer
 from mmcore.view import View
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
+from mmcore_tools.compare.operands import Side
 from mmcore_tools.compare.precision import largest_error, less_exact
 from mmcore_tools.run import details
 
@@ -47,7 +48,10 @@ def _answer(comparison: Comparison) -> str:
         time = comparison.explained.sentence() if comparison.explained else ""
         if time and (untried := [each for each, result in both if _COMPARES in result.not_tried]):
             time += f", if {' and '.join(untried)} {'is' if len(untried) == 1 else 'are'} right there"
-        return "; ".join([f"B has {words}", *([time] if time else [])]) if words else "B does the same work as A"
+        if words:
+            return "; ".join([f"B has {words}", *([time] if time else [])])
+        unlike = [f"{letter}: {side.declaration}" for letter, side in _sides(comparison) if side.declaration]
+        return f"no count differs; {'; '.join(unlike)}" if unlike else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
 
@@ -74,6 +78,7 @@ def reservations(comparison: Comparison) -> list[RenderableType]:
     for (letter, label, answer), side, result in several:
         file = registry().files.get(side.kernel.name)
         warnings = dict.fromkeys((*(map(str, file.bugs) if file else ()), *result.warnings))
+        warnings |= {side.declaration: None} if side.declaration else {}
         said = [*([answer] if answer != "TEST PASS" else []), *(f"warning: {each}" for each in warnings)]
         lines += [f"{letter}, {label}: {each}" for each in said]
     return lines
@@ -89,7 +94,7 @@ def faults(comparison: Comparison) -> list[RenderableType]:
 
 
 def notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return facts about the clock while the rounds were timed, and about the predicted times."""
+    """Return facts about declarations, the clock while the rounds were timed, and the predicted times."""
     ratio, conditions = comparison.ratio, comparison.results[1].conditions
     held = ", ".join(conditions.get("clock_reasons", ())).replace("_", " ")
     moved = ""
@@ -102,7 +107,14 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
         limits = f"A is limited by {a.limiter}\nB is limited by {b.limiter}"
         head = f"on {times.a.card}; eight of ten are right within a factor of {factor:.2g}"
         predicted = "\n".join([head, limits, *times.uncounted()])
-    return [("clock", moved), ("held back by", held), ("predicted", predicted), ("counts", comparison.counted)]
+    declared = "\n".join(f"{letter}: {each.declaration}" for letter, each in _sides(comparison) if each.declaration)
+    return [
+        ("declaration", declared),
+        ("clock", moved),
+        ("held back by", held),
+        ("predicted", predicted),
+        ("counts", comparison.counted),
+    ]
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -123,7 +135,10 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "counted": comparison.counted,
         "right_at": comparison.right_at,
         "counts": counts,
-        **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
+        **{
+            letter.lower(): {"label": side.label, "declaration": side.declaration or None, "result": result.to_json()}
+            for (letter, side), result in zip(_sides(comparison), comparison.results, strict=True)
+        },
     }
 
 
@@ -149,8 +164,9 @@ def _verdicts(comparison: Comparison) -> list[tuple[str, str, str]]:
     return [(letter, side.label, verdict(result)) for letter, side, result in pairs]
 
 
-def _side(comparison: Comparison, number: int) -> dict[str, Any]:
-    return {"label": comparison.sides[number].label, "result": comparison.results[number].to_json()}
+def _sides(comparison: Comparison) -> list[tuple[str, Side]]:
+    """Return A and B by letter."""
+    return list(zip(_LETTERS, comparison.sides, strict=True))
 
 
 def _table(comparison: Comparison) -> Table:
