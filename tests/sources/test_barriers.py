@@ -79,6 +79,35 @@ def test_the_races_of_a_missing_barrier_share_a_hint(barriers: int, hints: list[
     assert tried(result.stdout) == expected + [f"__syncthreads() {' and '.join(places)}"] * bool(hints)
 
 
+COPIED = """\
+__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float x[8][8], y[8][8];
+    int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 8 + i, col = blockIdx.x * 8 + j;
+    auto copy = [](float *to, const float *from) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+    };
+    float sum = 0;
+    for (int t = 0; t < n; t += 8) {
+        copy(&x[i][j], a + row * n + t + j);
+        copy(&y[i][j], b + (t + i) * n + col);
+        __syncthreads();
+        asm volatile("cp.async.wait_all;");
+        for (int p = 0; p < 8; p++)
+            sum += x[i][p] * y[p][j];
+        __syncthreads();
+    }
+    c[row * n + col] = sum;
+}
+"""
+
+
+def test_a_barrier_is_tried_behind_the_wait_for_a_copy(folder: Path) -> None:
+    (folder / "my.cu").write_text(COPIED)
+    result = command("run", "my.cu", "--block", "8x8", "--size", "32", "--device", "emulator", "--seed", "1")
+    assert "called at my.cu:10, and waits for at my.cu:12, with no barrier between them" in result.stdout
+    assert tried(result.stdout) == ["__syncthreads() before line 13"] * 2
+
+
 def test_a_barrier_behind_the_initialisation_of_mbarriers_is_tried(folder: Path) -> None:
     text = section_of(f"{Path(__file__).parent}/test_repairs.py", "parity")["text"].removeprefix("\n")
     text = text.replace("    __syncthreads();\n", "")

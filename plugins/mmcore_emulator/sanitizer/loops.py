@@ -140,6 +140,24 @@ class Loops:
                 rest += ahead
         return None
 
+    def waits_for_copies(self, before: Instruction) -> list[Instruction]:
+        """Return the latest waits for ``cp.async`` on the ways to an instruction that pass no barrier of the block."""
+        number, position = self._places.get(id(before), (0, 0))
+        rest, reached, waits = [(number, position)], set[int](), list[Instruction]()
+        while rest:
+            number, end = rest.pop()
+            block = self._blocks[number]
+            if block.barrier == "block" and end == len(block.instructions):
+                continue
+            latest = next((at for at in reversed(block.instructions[:end]) if _awaits_copies(at)), None)
+            if latest:
+                waits.append(latest)
+                continue
+            ahead = {*self._before[number]} - reached
+            reached |= ahead
+            rest += [(each, len(self._blocks[each].instructions)) for each in ahead]
+        return waits
+
     def _latest(self, before: Instruction) -> Iterator[tuple[Instruction, MbarrierKind]]:
         """Yield the latest arrival or wait on each way to an instruction within an iteration of its loops."""
         number, position = self._places.get(id(before), (0, 0))
@@ -256,6 +274,10 @@ class Loops:
                 changed |= dominator[number] != common
                 dominator[number] = common
         return dominator
+
+
+def _awaits_copies(at: Instruction) -> bool:
+    return effect(at).kind == "copy" and effect(at).step == "wait"
 
 
 def _polls(at: Instruction) -> bool:

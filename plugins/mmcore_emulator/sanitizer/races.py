@@ -159,8 +159,11 @@ class Races:
         around = "" if line is None else f" in the next iteration of {loop}"
         volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
         in_step = _IN_STEP if volatile and same_block and self._in_one_warp(other, own) else ""
+        wait = ""
+        if same_block and (waits := self._waits(accesses, earlier)):
+            wait = f", and waits for{at_line(waits[0])}" if len(waits) == 1 else ", a copy that it waits for"
         return (
-            f"{around}, which {place(*self._batch.of_number(other - 1))} {verb(earlier)}{at_line(earlier)}, "
+            f"{around}, which {place(*self._batch.of_number(other - 1))} {verb(earlier)}{at_line(earlier)}{wait}, "
             f"with no {'barrier' if same_block else 'order'} between them: which comes first is open{in_step}"
         )
 
@@ -181,6 +184,8 @@ class Races:
             if arrival := self._loops.early_arrival(earlier, accesses.at):
                 access = f"line {begin}" if begin not in (0, arrival) else "the access"
                 return f"the arrival at the mbarrier of line {arrival} behind {access}, not before it"
+            if (waits := self._waits(accesses, earlier)) and not (line and len(waits) == 1):
+                before = " behind the wait for the copy"
             return self._barrier(accesses, earlier, self._in_one_warp(other, own), own, behind, before)
         if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
             return f"__threadfence(){before}"
@@ -206,6 +211,12 @@ class Races:
         if of_warp:
             return f"a barrier{before} that all threads of the warp reach" if part_of_warp else f"__syncwarp(){before}"
         return f"__syncthreads(){before}{', where all threads of the block reach it' if in_part else ''}"
+
+    def _waits(self, accesses: ArrayAccess, earlier: Instruction) -> list[Instruction]:
+        """Return the waits that complete an earlier ``cp.async``, if no barrier follows them before an access."""
+        if accesses.access.space != "shared" or effect(earlier).kind != "copy":
+            return []
+        return self._loops.waits_for_copies(accesses.at)
 
     def _in_one_warp(self, one: int, other: int) -> bool:
         size = self._batch.block.size

@@ -7,6 +7,7 @@ group, or another for their mbarrier. So a thread that does not wait reads the p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -130,16 +131,17 @@ def _loaded_where(execution: Execution, source: Values, count: int, lanes: Value
 
 
 _COPY = Effect("copy", "writes", writes=True)
+_WAIT = replace(_COPY, step="wait")
 FAMILY = Family(
     "Copies of threads (cp.async)",
     (
         Entry("cp.async.commit_group", Execute(_commit), r"cp\.async\.commit_group", _COPY),
-        Entry("cp.async.wait_all", Execute(_wait_for_all), r"cp\.async\.wait_all", _COPY),
+        Entry("cp.async.wait_all", Execute(_wait_for_all), r"cp\.async\.wait_all", _WAIT),
         Entry(
             "cp.async.wait_group",
             Execute(_wait_for_groups, (OperandSpec("source", "s32"),)),
             r"cp\.async\.wait_group",
-            _COPY,
+            _WAIT,
         ),
         Entry("cp.async", _copies, r"cp\.async\.c[ag]\..*", _COPY),
     ),
