@@ -54,6 +54,16 @@ def test_a_map_of_other_axes_is_reported(axes: int) -> None:
     )
 
 
+def test_a_parameter_without_grid_constant_is_named_as_the_cause() -> None:
+    layout = TensorLayout(BASE, "float32", (8, 4), (4, 32), (8, 2))
+    text = kernel_source("box_to_shared", NBYTES=layout.nbytes, COPY=TILE).replace("__grid_constant__", "")
+    arguments = np.zeros(64, np.float32), np.zeros(layout.nbytes, np.uint8), layout.encode()
+    first, *rest = emulate(text, *arguments, architecture="90a", shared_bytes=layout.nbytes).violations
+    assert "in local memory: without __grid_constant__, a parameter's address is that of a thread's copy" in str(first)
+    assert first.hint == "const __grid_constant__ CUtensorMap as the parameter's type"
+    assert [(each.kind, each.hint) for each in rest] == [("deadlock", "")], "no bytes are left to expect less"
+
+
 def test_rows_narrower_than_the_swizzle_take_as_many_bytes_as_it() -> None:
     """Measured on an H100, in tiled and im2col mode."""
     memory = np.arange(90 * 4, dtype=np.float32).reshape(90, 4)

@@ -84,7 +84,8 @@ __global__ void product(const float *a, const float *b, float *c, int n) {
     __shared__ float x[8][8], y[8][8];
     int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 8 + i, col = blockIdx.x * 8 + j;
     auto copy = [](float *to, const float *from) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+        unsigned at = __cvta_generic_to_shared(to);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from));
     };
     float sum = 0;
     for (int t = 0; t < n; t += 8) {
@@ -104,8 +105,8 @@ __global__ void product(const float *a, const float *b, float *c, int n) {
 def test_a_barrier_is_tried_behind_the_wait_for_a_copy(folder: Path) -> None:
     (folder / "my.cu").write_text(COPIED)
     result = command("run", "my.cu", "--block", "8x8", "--size", "32", "--device", "emulator", "--seed", "1")
-    assert "called at my.cu:10, and waits for at my.cu:12, with no barrier between them" in result.stdout
-    assert tried(result.stdout) == ["__syncthreads() before line 13"] * 2
+    assert "called at my.cu:11, and waits for at my.cu:13, with no barrier between them" in result.stdout
+    assert tried(result.stdout) == ["__syncthreads() before line 14"] * 2
 
 
 def test_a_barrier_behind_the_initialisation_of_mbarriers_is_tried(folder: Path) -> None:

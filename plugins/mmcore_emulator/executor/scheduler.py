@@ -146,6 +146,8 @@ class BlockBatchExecutor:
         if offset in log.overrun:
             return _OVERRUN.format(*log.overrun[offset])
         _, tx, _, pending = contents(word)
+        if pending == 0 and tx > 0 and log.lost:
+            return ""
         if pending == 0 and tx != 0:
             at = log.expected_at.get(offset)
             where = f" at {at.place}" if at is not None and at.line else ""

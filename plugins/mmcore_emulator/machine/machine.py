@@ -43,6 +43,7 @@ class MbarrierLog:
     began: set[tuple[int, int]] = field(default_factory=set)  # places of objects, and lanes that expected bytes there
     # The last instruction that expected bytes of an object, by its offset.
     expected_at: dict[int, Instruction] = field(default_factory=dict)
+    lost: bool = False  # true if an error has kept a bulk copy from beginning, whose bytes do not come
 
     def expect(self, places: Iterable[int], nbytes: Iterable[int], at: Instruction) -> None:
         """Note that an instruction expects bytes of objects."""

@@ -56,6 +56,12 @@ def without_owner(address: Values) -> Values:
     return np.where(owner(address) >= 0, address & np.uint64((1 << _OWNER_SHIFT) - 1), address)
 
 
+def memory_of(address: int) -> str:
+    """Return the memory of a generic address: "global", "shared", "local" or "param"."""
+    window = int(without_owner(np.array([address], np.uint64))[0]) // SHARED_WINDOW * SHARED_WINDOW
+    return next((name for name, begin in WINDOWS if begin == window), "global")
+
+
 # An address in another block's shared memory contains that block's rank, plus one, in its upper bits.
 RANK_SHIFT = 27
 RANK_BEGIN = 1 << RANK_SHIFT

@@ -15,10 +15,13 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Lan
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
-from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array, memory_of
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, always
 from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
+
+_COPIED_MAP = ", which is in local memory: without __grid_constant__, a parameter's address is that of a thread's copy"
+_GRID_CONSTANT = "const __grid_constant__ CUtensorMap as the parameter's type"
 
 
 @dataclass(frozen=True)
@@ -156,12 +159,14 @@ def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) 
     address, *places = named["tensor"]
     layout = _layout(execution, address)
     if layout is None:
+        machine.mbarriers.lost = True
         return None
     sent = sent_by(execution, named[inside][0], layout.nbytes, layout.span)
     coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
     problems = layout.copy_problems(copy.axes, coordinates)
     for problem in problems:
         sent.report("illegal-address", None, problem.clause, problem.lanes)
+    machine.mbarriers.lost |= bool(problems)
     return None if problems else (sent, _of_boxes(sent, layout, coordinates))
 
 
@@ -172,8 +177,10 @@ def _layout(execution: Execution, address: Values) -> TensorLayout | None:
     content = machine.memory.content("generic", int(named), MAP_BYTES)
     layout = decode(content.tobytes()) if content is not None else None
     if layout is None:
-        text = f"finds no tensor map at address {int(named):#x}"
-        machine.observers.report(LaneViolation("illegal-address", None, at, lanes, lambda _: text))
+        text, hint = f"finds no tensor map at address {int(named):#x}", ""
+        if memory_of(int(named)) == "local":
+            text, hint = text + _COPIED_MAP, _GRID_CONSTANT
+        machine.observers.report(LaneViolation("illegal-address", None, at, lanes, always(text), hint=always(hint)))
     return layout
 
 
