@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,7 @@ LAUNCH = "void run(int n) { scaled<<<dim3((n + 7) / 8, (n + 7) / 8), dim3(8, 8)>
         ("C[i * n + j] = beta * sum + alpha * C[i * n + j];", "expected "),
         ("C[i * n + j] = sum + beta * C[i * n + j];", "a product without the parameter alpha"),
         ("C[i * n + j] = alpha * sum;", "a product without the parameter beta"),
+        ("C[i * n + j] += alpha * sum;", "a product without the parameter beta"),
     ],
 )
 def test_factors_that_a_kernel_gets_are_neither_exchanged_nor_left_out(store: str, fault: str) -> None:
@@ -88,6 +90,8 @@ def test_factors_that_a_kernel_gets_are_neither_exchanged_nor_left_out(store: st
     for name in ("run", "check"):
         result = command(name, "my.cu", "--device", "emulator", "--quiet")
         assert (result.exit_code, fault in result.stdout) == (1 if fault else 0, True), result.stdout
+    for option in re.findall("try (--.*?) if this is meant", result.stdout):
+        assert command("run", "my.cu", *option.split(), "--device", "emulator").exit_code == 0
 
 
 @pytest.mark.parametrize(("alpha", "beta", "is_right"), [("1.0f", "0", True), ("1", "0.5f", False), ("s", "t", False)])

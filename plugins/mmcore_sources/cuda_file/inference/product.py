@@ -107,7 +107,7 @@ def product_of(kernel: SourceKernel) -> Product:
         column_major=columns,
         unusual=(
             *_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
-            *_without({*takes} - passed - given.keys(), kernel, roles),
+            *_without({*takes} - passed - given.keys(), kernel, roles, scales),
         ),
         chosen=free,
         launched={name: chosen.values[name] for name in of_template},
@@ -187,22 +187,24 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
     return columns, [Note(what, "by columns", f"{why}; '' is by rows", "--column-major")] if columns else []
 
 
-def _without(factors: Collection[str], kernel: SourceKernel, roles: Roles) -> Iterator[Unusual]:
+def _without(
+    factors: Collection[str], kernel: SourceKernel, roles: Roles, scales: Mapping[str, float]
+) -> Iterator[Unusual]:
     """Yield the unusual readings without the ``factors`` that a kernel gets and does not use.
 
-    The launch supports one if it passes the number that changes nothing.
+    ``scales`` has the numbers that the body has in their place. The launch supports a reading if it passes the same.
     """
     launch = kernel.launch
     values = [str(getattr(role, "value", role)) for role in roles.arguments]
     passed = dict(zip(values, launch.arguments if launch else (), strict=False))
     reader = Reader.of(kernel.source, launch, {})
     for name in sorted(factors):
-        neutral, evidence = int(name == "alpha"), ""
+        scale, evidence = scales[name], ""
         with contextlib.suppress(KeyError, InvalidKernel):
-            if launch and evaluate(reader.number(passed[name]), {}) == neutral:
-                evidence = f"the {neutral} that {launch.place} passes"
+            if launch and evaluate(reader.number(passed[name]), {}) == scale:
+                evidence = f"the {scale:g} that {launch.place} passes"
         reading = f"a product without the parameter {name}"
-        yield Unusual(reading, f"one with {name}", {name: TRIED[name]}, f"--{name} {neutral}", evidence)
+        yield Unusual(reading, f"one with {name}", {name: TRIED[name]}, f"--{name} {scale:g}", evidence)
 
 
 def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) -> tuple[Unusual, ...]:
