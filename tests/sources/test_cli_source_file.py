@@ -270,7 +270,7 @@ def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bo
 def test_a_remainder_is_not_blamed_for_a_large_size(folder: Path) -> None:
     (folder / "few.cu").write_text(RIGHT.replace("i < k", "i < min(k, 300)"))
     output = emulated("run few.cu --size 20x20x340 --block 16x16 --quiet").stdout
-    assert "hint: the product is right at 97×97×161\n" in output
+    assert "hint: the product is right at 100×100×164\n" in output
     assert "without a remainder" not in output
 
 
@@ -295,6 +295,14 @@ def test_a_product_that_is_right_where_the_sizes_are_equal_says_so(folder: Path)
     (folder / "exchanged.cu").write_text(RIGHT.replace("row >= m || col >= n", "row >= n || col >= m"))
     output = emulated("run exchanged.cu --size 40x33x41 --block 16x16 --quiet").stdout
     assert "hint: the product is right at 49×49×49, where the sizes are equal: no remainder is the cause" in output
+
+
+def test_a_remainder_is_the_cause_also_where_one_of_another_kind_is_right(folder: Path) -> None:
+    (folder / "fours.cu").write_text(RIGHT.replace("if (row >=", "if ((m | n) % 4 == 0 ? row >= m + 1 : row >="))
+    for size in ("20", "20x24x28"):
+        output = emulated(f"run fours.cu --size {size} --block 16x16 --quiet").stdout
+        assert "hint: without a remainder, at 32×32×32, the product is right" in output
+        assert "no remainder is the cause" not in output
 
 
 def test_hazards_are_looked_for_in_whole_tiles_if_the_product_has_some(folder: Path) -> None:

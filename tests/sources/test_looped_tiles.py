@@ -66,6 +66,32 @@ def test_the_block_is_a_guess_if_a_loop_over_elements_does_not_show_it(
     assert "hint: with --block 128x1 the product is right at 64×128×192" in output
 
 
+PAIRS = """#include <cuda_fp16.h>
+__global__ void pairs(const half *A, const half2 *B, half2 *C, int M, int N, int K)
+{
+    int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= M || c >= N / 2) return;
+    float2 s = make_float2(0, 0);
+    for (int k = 0; k < K; k++) {
+        float2 b = __half22float2(B[k * (N / 2) + c]);
+        s.x += __half2float(A[r * K + k]) * b.x;
+        s.y += __half2float(A[r * K + k]) * b.y;
+    }
+    C[r * (N / 2) + c] = __float22half2_rn(s);
+}
+"""
+
+
+def test_no_block_is_suggested_where_the_guessed_one_is_right_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.cu").write_text(PAIRS)
+    output = mmcore("run", "pairs.cu", "--device", "emulator").stdout
+    assert "guessed: sums in float32 (--accumulator); block 16×16 (--block)" in output
+    assert "hint: with --block" not in output
+
+
 FRAGMENTS = """
 __global__ void gemm(const double *A, const double *B, double *C, int m, int n, int k)
 {

@@ -17,7 +17,7 @@ from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.declared_repairs import declared_repairs
 from mmcore_sources.cuda_file.hints.declared_types import types_of_source
 from mmcore_sources.cuda_file.hints.readings import LAYOUTS, reads_by_columns, says
-from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, measured, size_of, small_cell
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, is_wrong, size_of, small_cell
 from mmcore_sources.cuda_file.repairs.launch_changes import renamed
 
 _LARGEST = 1 << 24
@@ -48,7 +48,7 @@ def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
     if result.verification is not None and not result.verification.verified:
         same = replace(asked, timings=(), timeout=small.timeout)
         cells = [small, same, *cells] if asked.m * asked.n * asked.k <= _LARGEST else [small, *cells]
-    return next((each for each in cells if _is_wrong(each, kernel)), None)
+    return next((each for each in cells if is_wrong(each, kernel)), None)
 
 
 def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
@@ -80,9 +80,3 @@ def _shown(value: str | tuple[Argument, ...]) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(json.dumps(each) if isinstance(each, str) else repr(each) for each in value)})"
     return json.dumps(value)
-
-
-def _is_wrong(cell: Cell, kernel: Kernel) -> bool:
-    """Return whether a cell gives a wrong product, or accesses memory outside its matrices."""
-    result = measured(cell, kernel)
-    return result is not None and not result.verified

@@ -20,13 +20,13 @@ from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
-from mmcore_sources.cuda_file.hints.readings import exchanged, is_by_value, readings
+from mmcore_sources.cuda_file.hints.readings import exchanged, readings
 from mmcore_sources.cuda_file.hints.right_maps import right_maps
 from mmcore_sources.cuda_file.hints.rounded_down import rounded_down
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, hint_of, is_right, size_of, small_cell
 from mmcore_sources.cuda_file.hints.usual_kernel import usual_kernel
 from mmcore_sources.cuda_file.hints.vector_rows import vector_rows
-from mmcore_sources.cuda_file.hints.whole_tiles import is_without_remainder, of_whole_tiles
+from mmcore_sources.cuda_file.hints.whole_tiles import is_by_value, is_without_remainder, of_whole_tiles
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers

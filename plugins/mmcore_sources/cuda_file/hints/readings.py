@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.configs import BLOCK
-from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
+from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
@@ -24,6 +23,7 @@ from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, more_war
 from mmcore_sources.cuda_file.hints.tried_cells import (
     at_sizes,
     hint_of,
+    is_clean,
     is_right,
     measured,
     size_of,
@@ -31,8 +31,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     unequal_cell,
 )
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
-from mmcore_sources.cuda_file.hints.whole_tiles import without_remainder
-from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.hints.whole_tiles import of_right_tiles
 from mmcore_sources.cuda_file.repairs.trial import parameter_roles
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -44,11 +43,6 @@ _SIGNS = {
 _BEYOND = ("out-of-bounds-read", "out-of-bounds-write")
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
-
-
-def is_by_value(result: Result) -> bool:
-    """Return whether a value of A or B decides what a kernel computes, so that no size is known to be right."""
-    return any(each.endswith(BY_VALUE) for each in result.warnings)
 
 
 def exchanged(result: Result, file: FileKernel) -> Iterator[str]:
@@ -68,7 +62,7 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
         beyond_tile = any("(shared)" in each.message for each in result.violations if each.kind in _BEYOND)
         if not result.verified and (is_guess or beyond_tile):
             blocks = smaller_blocks(file.kernel) if is_guess else blocks_of_tiles(file.kernel)
-            yield from _tried((small_cell(result.cell, file.kernel),), file, blocks)
+            yield from _tried((small_cell(result.cell, file.kernel),), file, blocks, _has_no_hazard)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
@@ -79,42 +73,26 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
     tiles = whole_cell(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
-            rest = at_sizes(tiles, file.kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
-            if is_right(rest):
-                clause = _no_remainder(rest, file.kernel) if _reaches(rest, result.cell, file.kernel) else ""
-                yield hint_of(f"the product is right at {size_of(rest)}{clause}", rest)
-            elif not is_by_value(result):
-                yield from without_remainder(tiles)
+            yield from of_right_tiles(result, tiles, file.kernel)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file))
 
 
-def _reaches(right: Cell, wrong: Cell, kernel: Kernel) -> bool:
-    """Return whether a product with remainders has those of a wrong one, and is as large.
-
-    A wrong one may have taken branches that smaller ones do not, or whole tiles and a remainder together.
-    """
-    tiles = whole_cell(wrong, kernel)
-    sizes = [(getattr(right, name), getattr(wrong, name), getattr(tiles, name, None)) for name in "mnk"]
-    return all(other >= size and size != of_tiles for other, size, of_tiles in sizes)
-
-
-def _no_remainder(right: Cell, kernel: Kernel) -> str:
-    """Return a clause that no remainder is the cause of a wrong product, since another with remainders is right."""
-    fixed = any(isinstance(each, Square | FixedSizes) for each in kernel.constraints)
-    if right.m == right.n == right.k and not fixed:
-        return ", where the sizes are equal: no remainder is the cause, but a size in another's place may be"
-    return ", so that no remainder is the cause"
+def _has_no_hazard(cell: Cell) -> bool:
+    return is_clean(measured(cell), registry().kernel(cell.kernel))
 
 
 def _tried(
-    cells: tuple[Cell, ...], file: FileKernel, readings: Iterable[tuple[str, Mapping[str, Any]]]
+    cells: tuple[Cell, ...],
+    file: FileKernel,
+    readings: Iterable[tuple[str, Mapping[str, Any]]],
+    is_good: Callable[[Cell], bool] = is_right,
 ) -> Iterator[str]:
     """Yield the first of some readings, each with its options, that makes the first product right.
 
-    It makes one of unequal sizes right, too. The hint names the last of the products that are right then.
+    It makes one of unequal sizes right, too. The hint names the last of the products that it alone makes right.
     """
     unequal = unequal_cell(cells[0], file.kernel)
     needed = [cells[0]] if unequal == cells[0] else [cells[0], unequal]
@@ -124,14 +102,18 @@ def _tried(
         others = (
             replace(cell, kernel={**file.reference, **values}, config={**cell.config, **launch}) for cell in cells
         )
-        right = list(itertools.takewhile(is_right, others))
+        right = list(itertools.takewhile(is_good, others))
         if len(right) >= len(needed):
+            pairs = reversed([*zip(right, cells, strict=False)])
+            cured = next((cell for cell, before in pairs if not is_good(before)), None)
+            if cured is None:
+                return
             why = says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
             if "grid" in values:
                 why = _instead_of_programs(file, "grid") + (why or right_in_squares(cells[0], file.kernel))
             elif "block" in values:
                 why = _instead_of_programs(file, "block")
-            yield hint_of(f"with {option} the product is right at {size_of(right[-1])}{why}", right[-1])
+            yield hint_of(f"with {option} the product is right at {size_of(cured)}{why}", cured)
             return
 
 

@@ -88,6 +88,12 @@ def is_right(cell: Cell, kernel: Kernel | None = None) -> bool:
     return result is not None and result.verified
 
 
+def is_wrong(cell: Cell, kernel: Kernel | None = None) -> bool:
+    """Return whether a cell's product is wrong, or its launch is; the arguments are those of :func:`measured`."""
+    result = measured(cell, kernel)
+    return result is not None and not result.verified
+
+
 def hint_of(text: str, cell: Cell) -> str:
     """Return a hint, with the command that runs the product which it is about."""
     return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"

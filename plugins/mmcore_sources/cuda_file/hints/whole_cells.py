@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mmcore.cell import Cell
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
@@ -25,6 +27,19 @@ def whole_cell(cell: Cell, kernel: Kernel) -> Cell | None:
     if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
         return None
     return at_sizes(cell, kernel, *sizes)
+
+
+def with_remainders(tiles: Cell, other: Cell, kernel: Kernel) -> Cell:
+    """Return the launch for whole tiles, and another tile that lacks as much as the last one of another product."""
+    if not isinstance(kernel.launch, LaunchText):
+        return tiles
+    square, config = any(isinstance(each, Square) for each in kernel.constraints), kernel.config(**other.config)
+    asked, least = other.problem(kernel), tiles.problem(kernel)
+    filled = whole(kernel.launch, asked, config, square=square)
+    lacks = {name: getattr(filled, name) - getattr(asked, name) for name in "mnk"}
+    some = {name: getattr(least, name) + bool(lacks[name]) for name in "mnk"}
+    more = whole(kernel.launch, replace(least, **some, lda=0, ldb=0, ldc=0), config, square=square)
+    return at_sizes(tiles, kernel, *(getattr(more, name) - lacks[name] for name in "mnk"))
 
 
 def is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:

@@ -6,16 +6,35 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mmcore.cell import Cell
+from mmcore.kernel.constraints import Square
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
-from mmcore_sources.cuda_file.hints.tried_cells import hint_of, is_clean, is_right, measured, size_of, small_cell
-from mmcore_sources.cuda_file.hints.whole_cells import exchanged_cell, is_whole, whole_cell
+from mmcore_sources.cuda_file.hints.tried_cells import (
+    at_sizes,
+    hint_of,
+    is_clean,
+    is_right,
+    is_wrong,
+    measured,
+    size_of,
+    small_cell,
+    unequal_cell,
+)
+from mmcore_sources.cuda_file.hints.whole_cells import exchanged_cell, is_whole, whole_cell, with_remainders
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 
 _WITHOUT_REMAINDER = "without a remainder"
+
+
+def is_by_value(result: Result) -> bool:
+    """Return whether a value of A or B decides what a kernel computes, so that no size is known to be right."""
+    return any(each.endswith(BY_VALUE) for each in result.warnings)
 
 
 def is_without_remainder(found: Iterable[str]) -> bool:
@@ -45,6 +64,26 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
         yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
+
+
+def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]:
+    """Yield a size at which a kernel is right whose product is wrong, and right for these whole tiles."""
+    rest = with_remainders(tiles, result.cell, kernel)
+    equal = at_sizes(tiles, kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
+    if _needs_equal_sizes(result.cell, tiles, kernel) and is_right(equal):
+        why = "where the sizes are equal: no remainder is the cause, but a size in another's place may be"
+        yield hint_of(f"the product is right at {size_of(equal)}, {why}", equal)
+    elif is_right(rest):
+        yield hint_of(f"the product is right at {size_of(rest)}", rest)
+    elif not is_by_value(result):
+        yield from without_remainder(tiles)
+
+
+def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
+    """Return whether a product is wrong for whole tiles of unequal sizes, as one that is known to be wrong."""
+    fixed = any(isinstance(each, Square | FixedSizes) for each in kernel.constraints)
+    is_equal, was_equal = ({each.m} == {each.n, each.k} for each in (tiles, wrong))
+    return is_equal and not was_equal and not fixed and is_wrong(unequal_cell(tiles, kernel))
 
 
 def without_remainder(cell: Cell) -> Iterator[str]:
