@@ -62,6 +62,54 @@ def test_a_sum_of_halves_that_overflows_is_no_unwritten_value(tmp_path: Path, se
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "CHECK PASS")
 
 
+def test_a_nan_that_the_kernel_computes_is_no_unwritten_value(tmp_path: Path) -> None:
+    path = tmp_path / "halves.cu"
+    text = kernel_source("right").replace("+= A[", "+= (float)(half)A[").replace("* B[", "* (float)(half)B[")
+    path.write_text(f"#include <cuda_fp16.h>\n{text}")
+    output = mmcore("check", str(path), "--block", "16x8", "--seed", "1").stdout
+    assert "wrong-product of C, " in output
+    assert "although A and B are numbers: the kernel computes it from numbers, for example as inf - inf" in output
+    assert "unwritten value" not in output
+
+
+GAPS = """#include <mma.h>
+using namespace nvcuda::wmma;
+__global__ void gaps(const half *A, const half *B, float *C, int m, int n, int k, int lda, int ldb, int ldc)
+{
+    fragment<matrix_a, 16, 16, 16, half, row_major> a;
+    fragment<matrix_b, 16, 16, 16, half, col_major> b;
+    fragment<accumulator, 16, 16, 16, float> c;
+    fill_fragment(c, 0.0f);
+    load_matrix_sync(a, A, lda);
+    load_matrix_sync(b, B, ldb);
+    mma_sync(c, a, b, c);
+    store_matrix_sync(C, c, ldc, mem_row_major);
+}
+"""
+
+
+def test_a_nan_from_between_the_rows_is_an_unwritten_value(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.cu"
+    path.write_text(GAPS)
+    options = (
+        "--block",
+        "32",
+        "--grid",
+        "n / 16, m / 16",
+        "--size",
+        "17x17x8",
+        "--lda",
+        "16",
+        "--ldb",
+        "16",
+        "--column-major",
+        "B",
+    )
+    output = mmcore("check", str(path), *options).stdout
+    assert "uninitialized-read of C, 256 elements\n  element (0, 0) of C is NaN although A and B are num" in output
+    assert ": an unwritten value has reached it, from behind a matrix or between its rows, or from" in output
+
+
 def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1

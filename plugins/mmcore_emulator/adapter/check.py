@@ -15,15 +15,15 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
-from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of
 from mmcore_emulator.adapter.barrier_places import with_causes, with_one_hint
 from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.nan_outputs import contents, nan_outputs
 from mmcore_emulator.adapter.views import check_view
 from mmcore_emulator.machine import violations as machine_violations
 from mmcore_emulator.machine.memory.arrays import Array
@@ -119,9 +119,10 @@ def check_cell(
         if quiet:
             assert isinstance(loaded.module, EmulatedModule)
             loaded.module.write = None
+        before = contents(loaded)
         violations = sanitized_run(loaded, most_work=most_work)
         violations += lost_data(loaded) if wrong and not violations else []
-        violations += _poisoned_output(loaded, {violation.kind for violation in violations})
+        violations += nan_outputs(loaded, before, {violation.kind for violation in violations})
     check = Check(Launched.of(loaded), *hazards_and_warnings(violations))
     if memory and not check.violations:
         memory.add()
@@ -202,44 +203,6 @@ def _in_its_language(hint: str, kernel: Kernel) -> str:
 def _undefined_values(*, marked: bool) -> UndefinedValues:
     """Return the domain that finds values in C that were never set; runs of the same code share its translation."""
     return UndefinedValues(lambda array: array.label == "C", marked=marked)
-
-
-def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
-    """Return a violation if C contains NaN although the inputs are numbers, and no kind of violation explains it.
-
-    Reading the area behind a matrix is no hazard if the values have no effect.
-    """
-    if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read", "unfinished-copy")):
-        return []
-    problem = loaded.plan.problem
-    flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
-    loaded.buffers["C"].download(flat)
-    c = rows_of(loaded.plan, "C", flat)
-    wrong = np.isnan(widen(c, problem.output)) & ~_may_overflow(loaded)
-    if "unwritten-output" in kinds:
-        wrong &= ~is_poison(c)
-    if not wrong.any():
-        return []
-    row, column = (int(index) for index in np.argwhere(wrong)[0])
-    message = (
-        f"element ({row}, {column}) of C is NaN although A and B are numbers: "
-        "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
-    )
-    return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
-
-
-def _may_overflow(loaded: LoadedKernel) -> Flags:
-    """Return the elements of C whose sums of magnitudes exceed the range of the sums or of C: inf − inf is NaN."""
-    problem, sums = loaded.plan.problem, loaded.plan.kernel.accumulator
-    magnitudes = []
-    for matrix in "AB":
-        dtype = problem.dtype_of(matrix)
-        flat = np.empty(problem.span(matrix), dtype.storage)
-        loaded.buffers[matrix].download(flat)
-        elements = widen(rows_of(loaded.plan, matrix, flat), dtype.name)
-        magnitudes.append(np.abs(elements.astype(np.float64)))
-    largest = min(dtype_named(problem.output).exponents[1], accumulator_named(sums or problem.output).exponents[1])
-    return np.asarray(abs(problem.alpha) * (magnitudes[0] @ magnitudes[1]) >= 2.0**largest)
 
 
 def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
