@@ -109,6 +109,31 @@ def test_a_barrier_is_tried_behind_the_wait_for_a_copy(folder: Path) -> None:
     assert tried(result.stdout) == ["__syncthreads() before line 14"] * 2
 
 
+IN_BRANCH = TILED.replace("    for (int t", "    if (n % 8 == 0) {\n    for (int t").replace(
+    "    if (row < n && col",
+    "    } else if (row < n && col < n)\n"
+    "        for (int p = 0; p < n; p++) sum += a[row * n + p] * b[p * n + col];\n    if (row < n && col",
+)
+IN_CALL = (
+    TILED.replace("__global__ void product", "__device__ void tiles")
+    + """\
+__global__ void product(const float *a, const float *b, float *c, int n) {
+    if (n)
+        tiles(a, b, c, n);
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("text", "line"), [(IN_BRANCH, 7), (IN_CALL, 6)])
+def test_a_barrier_of_a_loop_is_in_the_loop_also_in_a_branch_and_in_a_function(
+    text: str, line: int, folder: Path
+) -> None:
+    (folder / "my.cu").write_text(text.replace("        __syncthreads();\n", ""))
+    result = command("run", "my.cu", "--block", "8x8", "--grid", "n / 8, n / 8", "--device", "emulator", "--seed", "1")
+    assert tried(result.stdout) == [f"__syncthreads() before line {line}"] * 2, result.stdout
+
+
 def test_a_barrier_behind_the_initialisation_of_mbarriers_is_tried(folder: Path) -> None:
     text = section_of(f"{Path(__file__).parent}/test_repairs.py", "parity")["text"].removeprefix("\n")
     text = text.replace("    __syncthreads();\n", "")

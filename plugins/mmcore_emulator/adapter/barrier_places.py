@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
-from mmcore_emulator.adapter.statements import Statement, c_statements, common_body, python_statements
+from mmcore_emulator.adapter.statements import Statement, around, c_statements, python_statements
 
 BARRIER_HINT = re.compile(r"((?:__|\w+\.)syncthreads\(\)) before line (\d+)")
 """The hint about a race that a barrier of the block orders: the barrier in the source's language, and the line."""
 
-_EARLIER = re.compile(r":(\d+), with no barrier between them")
+_EARLIER = re.compile(r" at ([^,:]+):(\d+)(?:, called at ([^,:]+):(\d+))?, with no barrier between them")
 _CARRIED = " in the next iteration of "
+_OF_PART = ", where all threads of the block reach it"
 _CONDITION, _RETURN = re.compile(r"\s*if\b"), re.compile(r"\breturn\b")
 _MOST = 3
 
@@ -25,6 +26,7 @@ class Race:
     """A race, and the statements of which a barrier before one orders it."""
 
     violation: Violation
+    later: int  # the line of the later access, in the innermost function that has both
     places: tuple[Statement, ...]
 
 
@@ -41,27 +43,42 @@ def races_of(violations: Iterable[Violation], kernel: Kernel) -> list[Race]:
     """Return the races in shared memory that a barrier of the block orders, if their places are known."""
     named = [each for each in violations if BARRIER_HINT.match(each.hint) and each.source == kernel.source.name]
     statements = statements_of(kernel) if named else ()
-    found = [(each, _places(each, statements)) for each in named]
-    return [Race(each, places) for each, places in found if places]
+    return [race for each in named if (race := _race(each, kernel.source.name, statements)) and race.places]
 
 
-def _places(violation: Violation, statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    match, later = _EARLIER.search(violation.message), _line_in_kernel(violation)
+def _race(violation: Violation, source: str, statements: Sequence[Statement]) -> Race | None:
+    """Return a race with the places of a barrier; None if the lines of its accesses in ``source`` are not known."""
+    match = _EARLIER.search(violation.message)
     if match is None:
-        return ()
-    earlier = int(match[1])
-    body = common_body(statements, earlier, later)
+        return None
+    own, called = (match[1], int(match[2])), (match[3], int(match[4] or 0))
+    in_one_call = violation.callers == (called,)
+    (file, earlier), later = own, violation.line or 0
+    if not in_one_call:
+        file, earlier = called if match[3] else own
+        later = violation.callers[-1][1] if violation.callers else later
+    body = _common_body(violation, around(statements, earlier, later), in_one_call=in_one_call)
     first, second = (next((at for at, each in enumerate(body) if each.has(line)), None) for line in (earlier, later))
-    if first is None or second is None:
-        return ()
+    if file != source or first is None or second is None:
+        return None
     if _CARRIED in violation.message:
-        return tuple(each for at, each in enumerate(body) if at > first or at <= second)
-    return tuple(body[first + 1 : second + 1])
+        return Race(violation, later, tuple(each for at, each in enumerate(body) if at > first or at <= second))
+    return Race(violation, later, tuple(body[first + 1 : second + 1]))
 
 
-def _line_in_kernel(violation: Violation) -> int:
-    """Return the line of a violation in the kernel's function: that of the outermost call, or its own."""
-    return violation.callers[-1][1] if violation.callers else violation.line or 0
+def _common_body(violation: Violation, bodies: Sequence[Statement], *, in_one_call: bool) -> Sequence[Statement]:
+    """Return the innermost of the statements around both accesses in which a barrier can order them; none without.
+
+    It is that of a loop, or of a function that a loop calls, if one follows in the next iteration. Threads that do not
+    all make an access may not all reach a barrier in a branch.
+    """
+    if violation.hint.endswith(_OF_PART):
+        bodies = [*itertools.takewhile(lambda each: each.kind != "branch", bodies)]
+    if _CARRIED in violation.message:
+        loops = [each for each in bodies if each.kind == "loop"]
+        functions = [*itertools.takewhile(lambda each: each.kind == "block", bodies)] if in_one_call else []
+        bodies = loops or functions
+    return bodies[-1].body if bodies else ()
 
 
 def least_set(races: Sequence[Race]) -> tuple[Statement, ...]:
@@ -69,11 +86,7 @@ def least_set(races: Sequence[Race]) -> tuple[Statement, ...]:
 
     Of several, those that are nearest before the later accesses of races are chosen.
     """
-    nearest = {
-        each.begin: sum(_line_in_kernel(race.violation) == each.line for race in races)
-        for race in races
-        for each in race.places
-    }
+    nearest = {each.begin: sum(race.later == each.line for race in races) for race in races for each in race.places}
     places = sorted(
         {each for race in races for each in race.places}, key=lambda each: (-nearest[each.begin], -each.begin)
     )

@@ -33,14 +33,12 @@ class Statement:
         return self.line <= line <= self.last
 
 
-def common_body(statements: Sequence[Statement], *lines: int) -> Sequence[Statement]:
-    """Return the innermost statements around all lines that no branch contains: those of a loop or a function."""
+def around(statements: Sequence[Statement], *lines: int) -> list[Statement]:
+    """Return the statements whose bodies contain all lines, the outermost first."""
     for each in statements:
-        if each.kind in ("loop", "block") and each.body and all(map(each.has, lines)):
-            inner = common_body(each.body, *lines)
-            if all(any(one.has(line) for one in inner) for line in lines):
-                return inner
-    return statements
+        if all(any(inner.has(line) for inner in each.body) for line in lines):
+            return [each, *around(each.body, *lines)]
+    return []
 
 
 def python_statements(text: str) -> list[Statement]:

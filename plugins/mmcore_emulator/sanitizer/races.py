@@ -172,7 +172,7 @@ class Races:
         if _kind(accesses) == "global-race" and effect(earlier).kind == accesses.access.kind == "store":
             return f"{OTHER_INDEX}, or one thread that writes: of two stores without a read between, one is lost"
         other, own, same_block = self._blocks(accesses, last, entry)
-        begin, line = earlier.kernel_line, accesses.at.kernel_line
+        begin, line = _lines(earlier, accesses.at)
         again = self._loops.next_iteration(earlier, accesses.at) is not None
         if _kind(accesses) == "global-race" and same_block and begin == line != 0 and not again:
             return f"{OTHER_INDEX}: no barrier fits between a read and a store in one line"
@@ -255,6 +255,15 @@ class Races:
         """Return a clause on an earlier access: its thread, what it does, and its line."""
         thread = place(*self._batch.of_number(int(last.thread[accesses.index[entry]]) - 1))
         return f"{thread} {verb(earlier)}{at_line(earlier)}"
+
+
+def _lines(earlier: Instruction, later: Instruction) -> tuple[int, int]:
+    """Return the lines of two instructions in the innermost function of the kernel's file that both are in."""
+    one, two = ([(at.source, at.line), *at.callers] for at in (earlier, later))
+    while min(len(one), len(two)) > 1 and one[-1] == two[-1] and one[-2][0] == two[-2][0] == one[-1][0]:
+        one.pop()
+        two.pop()
+    return one[-1][1], two[-1][1]
 
 
 def _kind(accesses: ArrayAccess) -> str:
