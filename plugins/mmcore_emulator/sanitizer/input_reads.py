@@ -19,7 +19,7 @@ class InputReads(Observer):
         read: the bytes of each array that were read, by the array's label. A bulk copy counts as reading all arrays.
     """
 
-    ignores = MEMORIES - {"global"}
+    ignores = MEMORIES - {"global", "generic"}
 
     def __init__(self, arrays: Iterable[Array]) -> None:
         self._arrays = {each.base: each for each in arrays}

@@ -30,7 +30,7 @@ class LostStores(Observer):
     zeros are left out: a kernel may clear a tile before it fills it.
     """
 
-    ignores = MEMORIES - {"shared"}
+    ignores = MEMORIES - {"shared", "generic"}
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

@@ -43,7 +43,7 @@ class StaleReads(Observer):
     ``found`` gets the first stale read of each array.
     """
 
-    ignores = MEMORIES - {"shared"}
+    ignores = MEMORIES - {"shared", "generic"}
 
     def __init__(self, layout: Layout, found: dict[str, Violation]) -> None:
         self._layout, self._found = layout, found

@@ -74,3 +74,38 @@ def test_elements_that_no_thread_reads_are_counted(tmp_path: Path) -> None:
     output = shown(tmp_path, NAIVE)
     assert output.splitlines()[-1] == "TEST FAIL"
     assert "warning: unread-input: no thread reads element (1, 0) of A, nor " in output
+
+
+FRAGMENTS = """#include <mma.h>
+using namespace nvcuda::wmma;
+__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k) {
+    __shared__ float tile[128];
+    fragment<matrix_a, 16, 16, 8, precision::tf32, row_major> a;
+    fragment<matrix_b, 16, 16, 8, precision::tf32, row_major> b;
+    fragment<accumulator, 16, 16, 8, float> c;
+    fill_fragment(c, 0.0f);
+    for (int p = 0; p < k; p += 8) {
+        for (int i = threadIdx.x; i < 128; i += 32) tile[i] = A[(blockIdx.y * 16 + i / 8) * k + p + i % 8];
+        __syncthreads();
+        load_matrix_sync(a, tile, 8);
+        load_matrix_sync(b, B + p * n + blockIdx.x * 16, n);
+        mma_sync(c, a, b, c);
+        __syncthreads();
+        for (int i = threadIdx.x; i < 128; i += 32) tile[i] = 1;
+        __syncthreads();
+        c.x[0] += tile[threadIdx.x];
+        __syncthreads();
+    }
+    store_matrix_sync(C + blockIdx.y * 16 * n + blockIdx.x * 16, c, n, mem_row_major);
+}
+void launch(const float *A, const float *B, float *C, int m, int n, int k) {
+    mm<<<dim3(n / 16, m / 16), 32>>>(A, B, C, m, n, k);
+}
+"""
+
+
+def test_what_fragments_load_is_read(tmp_path: Path) -> None:
+    output = shown(tmp_path, FRAGMENTS)
+    assert output.splitlines()[-1] == "TEST FAIL"
+    assert "lost-store" not in output
+    assert "unread-input" not in output
