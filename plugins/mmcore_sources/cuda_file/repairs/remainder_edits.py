@@ -105,12 +105,24 @@ def _statement(node: Node) -> Node:
 
 
 def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
-    """Return the conditional returns before the last barrier of a function, each with an empty statement instead."""
+    """Return the conditional returns before the last barrier of a function, each as a comment or an empty statement."""
     barriers = [each for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
     last = {enclosing_function(each): each.start_byte for each in barriers}
     returns = (each for each in nodes if each.type == "return_statement" and not each.named_children)
     skipping = (each for each in returns if each.start_byte < last.get(enclosing_function(each), 0))
-    return [(each, ";") for each in skipping if _guard(each) is not None]
+    return [_without_return(each, guard) for each in skipping if (guard := _guard(each)) is not None]
+
+
+def _without_return(node: Node, guard: Node) -> tuple[Node, str]:
+    """Return a conditional return as a comment, with its condition where that has no other statement."""
+    alone = guard.type == "if_statement" and guard.child_by_field_name("alternative") is None
+    body = guard.child_by_field_name("consequence")
+    is_body = body is not None and (body == node or body.named_children == [node])
+    in_block = guard.parent is not None and guard.parent.type == "compound_statement"
+    written = (guard.text or b"").decode()  # with its lines
+    if alone and is_body and in_block and "*/" not in written:
+        return guard, f"/* {written} */"
+    return node, ";"
 
 
 def _whole_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
