@@ -13,6 +13,7 @@ from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from tests.command_line import mmcore as command
@@ -268,3 +269,14 @@ def test_a_block_unlike_the_tile_gets_a_hint_also_where_the_product_happens_to_b
     assert "hint: with a block and a grid of 16×16 tiles the product is right at " in result.stdout
     assert "'--grid=ceil(n / 16), ceil(m / 16)' -m 64" in result.stdout
     assert "--block 16x16" in result.stdout
+
+
+def test_an_exchange_that_makes_lanes_neighbours_comes_first() -> None:
+    text = """__global__ void f(float *c) {
+    __shared__ float s[8][8];
+    int x = threadIdx.x, y = threadIdx.y;
+    s[y][x] = 1;
+    c[x] = s[x][0];
+}"""
+    edits = exchanged_subscripts(text.encode(), device_nodes(text, "f"))
+    assert [each.what for each in edits] == ["s[0][x] instead of s[x][0]", "s[x][y] instead of s[y][x]"]

@@ -8,10 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.index_edits import index_edits, other_buffers, remainders, transposed_elements
+from mmcore_sources.cuda_file.repairs.index_edits import (
+    array_of,
+    exchanged_subscripts,
+    index_edits,
+    other_buffers,
+    remainders,
+    transposed_elements,
+)
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
@@ -69,7 +76,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from _warp_sums(source, nodes)
     if element:
         yield from _other_types(source, nodes, element)
-    yield from _exchanged_subscripts(source, nodes)
+    yield from exchanged_subscripts(source, nodes)
     yield from _other_strides(source, nodes)
     yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, operands.sizes)
@@ -131,7 +138,7 @@ def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         for name in node.children_by_field_name("declarator"):
             if name.type == "identifier" and text_of(name) in added:
                 yield replaced(source, [(name, f"{text_of(name)} = 0")])
-            elif name.type == "array_declarator" and _array(name) in arrays and "__shared__" not in text_of(node):
+            elif name.type == "array_declarator" and array_of(name) in arrays and "__shared__" not in text_of(node):
                 yield replaced(source, [(name, f"{text_of(name)} = {{}}")])
             elif name.type == "init_declarator" and text_of(name.children[0]) in added:
                 value = name.children[-1]
@@ -155,24 +162,6 @@ def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         for number in (each for each in walk(loop.children[2]) if each.type == "number_literal"):
             if text_of(number) in ("4", "8", "32"):
                 yield replaced(source, [(number, "16")])
-
-
-def _exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with ``X[j][i]`` for ``X[i][j]``, and reads of an array first to which several lines store."""
-    places = [each for each in nodes if each.type == "subscript_expression"]
-    stores = Counter(_array(each) for each in places if is_stored_to(each))
-    for node in sorted(places, key=lambda each: is_stored_to(each) and stores[_array(each)] > 1):
-        inner = node.children[0]
-        if inner.type == "subscript_expression" and inner.children[0].type == "identifier":
-            left, right = inner.children[1], node.children[1]
-            if text_of(left) != text_of(right):
-                new = f"{text_of(inner.children[0])}{text_of(right)}{text_of(left)}"
-                yield replaced(source, [(node, new)])
-
-
-def _array(subscript: Node) -> str:
-    """Return the name of the array of ``X[i][j]``."""
-    return text_of(subscript).partition("[")[0]
 
 
 def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:

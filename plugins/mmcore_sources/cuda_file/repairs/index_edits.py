@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, initializers, is_stored_to, text_of, walk
@@ -49,6 +50,36 @@ def remainders(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         ((sign, several), *others) = by_sign.items()
         if len(several) > 1 and not others:
             yield from (replaced(source, [(each, f"{left} {_OTHER_PART[sign]} {right}")]) for each in several)
+
+
+def exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with ``X[j][i]`` for ``X[i][j]``.
+
+    Reads of an array come first to which several lines store, then accesses in which the lanes of a warp are not
+    neighbours: an exchange in the others makes conflicts.
+    """
+    places = [each for each in nodes if each.type == "subscript_expression"]
+    stores = Counter(array_of(each) for each in places if is_stored_to(each))
+    lanes = {name for each in nodes if each.type == "declaration" for name, value in initializers(each)
+             if "threadIdx.x" in text_of(value)}  # fmt: skip
+
+    def rank(node: Node) -> tuple[bool, bool]:
+        last = node.children[1]
+        of_lanes = "threadIdx.x" in text_of(last) or bool(lanes & {*identifiers(last)})
+        return is_stored_to(node) and stores[array_of(node)] > 1, of_lanes
+
+    for node in sorted(places, key=rank):
+        inner = node.children[0]
+        if inner.type == "subscript_expression" and inner.children[0].type == "identifier":
+            left, right = inner.children[1], node.children[1]
+            if text_of(left) != text_of(right):
+                new = f"{text_of(inner.children[0])}{text_of(right)}{text_of(left)}"
+                yield replaced(source, [(node, new)])
+
+
+def array_of(subscript: Node) -> str:
+    """Return the name of the array of ``X[i][j]``."""
+    return text_of(subscript).partition("[")[0]
 
 
 def transposed_elements(source: bytes, nodes: Sequence[Node], operands: Operands) -> Iterator[Edit]:
