@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.command_line import mmcore
 from tests.sources.test_source_file import block_and_grid, changed, kernel
 
 TILED = """
@@ -103,3 +106,37 @@ def test_threads_along_x_compute_a_square_tile_by_whose_edge_they_are_divided() 
     assert block_and_grid(kernel(FLAT)) == ("b64x1", "ceil(n / 8) * ceil(m / 8)")
     other = FLAT.replace("blockIdx.x / across", "blockIdx.y").replace("blockIdx.x % across", "blockIdx.x")
     assert block_and_grid(kernel(other))[1] != "ceil(n / 8) * ceil(m / 8)"
+
+
+DYNAMIC = """extern __shared__ float tiles[];
+__global__ void product(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int edge = blockDim.x, x = threadIdx.x, y = threadIdx.y;
+    float *a = tiles, *b = tiles + edge * edge, sum = 0;
+    int row = blockIdx.y * edge + y, column = blockIdx.x * edge + x;
+    for (int p = 0; p < k; p += edge) {
+        a[y * edge + x] = row < m && p + x < k ? A[row * k + p + x] : 0;
+        b[y * edge + x] = p + y < k && column < n ? B[(p + y) * n + column] : 0;
+        __syncthreads();
+        for (int i = 0; i < edge; i++) sum += a[y * edge + i] * b[i * edge + x];
+        __syncthreads();
+    }
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+void launch(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int edge = 16;
+    dim3 block(edge, edge), grid((n + edge - 1) / edge, (m + edge - 1) / edge);
+    product<<<grid, block, edge * edge * sizeof(float)>>>(A, B, C, m, n, k);
+}
+"""
+
+
+def test_dynamic_shared_memory_of_one_tile_instead_of_two_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiles.cu").write_text(DYNAMIC)
+    output = mmcore("run", "tiles.cu", "--size", "40", "--device", "emulator").stdout
+    assert "hint: with --shared 2048 the product is right at 40×40×40, not with 16 * 16 * 4, as launched\n" in output
+    assert mmcore("run", "tiles.cu", "--shared", "2048", "--device", "emulator").exit_code == 0

@@ -276,7 +276,8 @@ STORE = "struct Gate { unsigned long long word; };\ntemplate <int D> struct Stor
 
 
 @pytest.mark.parametrize(
-    ("shared", "nbytes"), [("2 * TILE * sizeof(float)", "2 * 32 * 4"), ("sizeof(lib::Store<3>)", "120")]
+    ("shared", "nbytes"),
+    [("2 * TILE * sizeof(float)", "2 * 32 * 4"), ("sizeof(lib::Store<3>)", "120"), ("w * sizeof(float)", "n * 4")],
 )
 def test_dynamic_shared_memory_is_what_the_launch_has(shared: str, nbytes: str) -> None:
     host = HOST.format(kernel=NAIVE, code=f"mul<<<4 * w, 64, {shared}>>>(x, y, z, w);")

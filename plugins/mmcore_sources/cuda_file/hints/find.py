@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
+from mmcore_sources.cuda_file.hints.larger_shared import larger_shared
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
 from mmcore_sources.cuda_file.hints.readings import exchanged, readings
 from mmcore_sources.cuda_file.hints.right_maps import right_maps
@@ -68,7 +69,7 @@ def hints(result: Result) -> Iterator[str]:
     is_stated = file.kernel.build is not None or "column_major" in file.reference
     last: list[_Attempt] = [exchanged, repaired, readings] if is_stated else [readings, repaired]
     found = list[str]()
-    for attempt in (_barriers, *of_text, *last, _equal_blocks):
+    for attempt in (_barriers, larger_shared, *of_text, *last, _equal_blocks):
         found += attempt(result, file)
         if any(each.startswith("hint") for each in found):
             break

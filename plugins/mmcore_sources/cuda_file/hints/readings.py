@@ -17,6 +17,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
+from mmcore_sources.cuda_file.hints.larger_shared import is_beyond_shared
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, more_warps, smaller_blocks
@@ -40,7 +41,6 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
-_BEYOND = ("out-of-bounds-read", "out-of-bounds-write")
 LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
 """The values of ``column_major``, likely ones first."""
 
@@ -59,8 +59,7 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
         is_guess = any(note.what == "block" for note in guessed)
-        beyond_tile = any("(shared)" in each.message for each in result.violations if each.kind in _BEYOND)
-        if not result.verified and (is_guess or beyond_tile):
+        if not result.verified and (is_guess or is_beyond_shared(result)):
             blocks = smaller_blocks(file.kernel) if is_guess else blocks_of_tiles(file.kernel)
             yield from _tried((small_cell(result.cell, file.kernel),), file, blocks, _has_no_hazard)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)

@@ -62,7 +62,7 @@ def launched(
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(_trimmed(reader.extents(launch.geometry[1])), where)
-    hosts = _host_sizes(launch, roles, order)
+    hosts = host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", block_names(reader, launch)
         for position, axis in enumerate("xy" if roles.batch else "xyz"):
@@ -146,7 +146,7 @@ def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
     return tuple(kept)
 
 
-def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[str, list[str]]:
+def host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the sizes of each name in the host code: the arguments, and the names m and M if m is not passed."""
     sizes: dict[str, list[str]] = {}
     for name, argument in zip(order, launch.arguments, strict=False):

@@ -54,7 +54,9 @@ def launch_geometry(
         if "block" not in given:
             geometry.refuse_exchanged(reader, launch)
         block, grid = geometry.launched(reader, launch, roles, body, layout)
-        of_block = replace(reader, names={**unknown_extents(reader, launch), **reader.names})
+        hosts = geometry.host_sizes(launch, roles, [each.name for each in function.parameters])
+        passed = {name: ast.Name(several[0]) for name, several in hosts.items() if len({*several}) == 1}
+        of_block = replace(reader, names={**passed, **unknown_extents(reader, launch), **reader.names})
         shared = None if "shared" in given else launched_bytes(of_block, launch)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
