@@ -37,7 +37,7 @@ class FileKernel(NamedTuple):
 
 
 def is_file(reference: KernelReference) -> bool:
-    """Return whether a reference names a file: it is a path, ends as such files do, or such a file exists."""
+    """Return whether a reference names a file: it is a path, ends as such files do, or exists as a file or a folder."""
     path = reference if isinstance(reference, str) else ""
     named = path.endswith((".cu", ".py", ".ipynb")) or "/" in path
-    return isinstance(reference, Mapping) or named or os.path.isfile(path)
+    return isinstance(reference, Mapping) or named or os.path.exists(path)

@@ -360,6 +360,8 @@ def test_a_file_that_does_not_conform_is_shown_with_a_command_to_reproduce_it(mo
 @cases(__file__, "what_cannot_be_exits_with_2_and_one_sentence", "arguments, reason")
 def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: str, folder: Path) -> None:
     (folder / "latin.cu").write_bytes(b"// \xe9\n")
+    (folder / "kernels").mkdir()
+    (folder / "kernels" / "one.cu").write_text(RIGHT)
     (folder / "deep.cu").write_text(RIGHT.replace("int row =", f"int row = {'(' * 3000}1{')' * 3000} +"))
     result = command(*shlex.split(arguments))
     assert result.exit_code == 2

@@ -77,8 +77,11 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     """Return the names of the pointers that are A, B and C."""
     pointers = [parameter for parameter in function.parameters if parameter.pointer or parameter.members]
     pointers = [each for each in pointers if each.name != old_c(function, body)]
+    if not pointers:
+        only = f"{function.name} takes no pointer, and only matrices that are passed can be filled and verified"
+        raise InvalidKernel(f"{only}: make A, B and C its parameters instead of global arrays")
     if len(pointers) != 3:
-        listed = ", ".join(map(str, pointers)) or "none"
+        listed = ", ".join(map(str, pointers))
         takes = f"{function.name} takes {len(pointers)} pointer{'s' * (len(pointers) != 1)} ({listed}), not three"
         raise InvalidKernel(f"{takes}; --args gives the role of each")
     named = {match[1].upper(): each for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
