@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
+from mmcore_sources.cuda_file.host_bugs.unfilled_inputs import unfilled_inputs
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.map_layouts import encoded_layouts
@@ -58,6 +59,7 @@ def host_bugs(
     if not inferred.attributes["column_major"]:
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
+    found += unfilled_inputs(host, launch, matrices) if launch else ()
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
     found += [Bug(each.kind, each.line, each.fault) for each in encoded_layouts(arguments)]
