@@ -16,12 +16,18 @@ _MMA = r'mma\.[\w.\s"#]*'  # in one string or in several, perhaps after \n
 _WIDE_MMA = re.compile(_MMA + r'\.f32["\s]*\.(?:f16|bf16)["\s]*\.(?:f16|bf16)\b')
 _WIDE_SUMS = re.compile(r"\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
 _NARROW_MMA = re.compile(_MMA + r'\.f16["\s]*\.f16["\s]*\.f16\b')
+_TENSOR_CORES = re.compile(r"mma(?:\b|_|\d)")
 _INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
 def uses_tf32(source: Program, function: Function) -> bool:
     """Return whether a kernel's tensor cores multiply float32 elements as TF32."""
     return _TF32.search(_code(source, function)) is not None
+
+
+def uses_tensor_cores(source: Program, function: Function) -> bool:
+    """Return whether a kernel has instructions or functions of tensor cores."""
+    return _TENSOR_CORES.search(_code(source, function)) is not None
 
 
 def shown_sums(source: Program, function: Function, dtype: str) -> tuple[str, str]:

@@ -19,11 +19,12 @@ _COORDINATES = ("identifier", "binary_expression", "parenthesized_expression", "
 
 
 def stored_columns(
-    body: Body, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded]
+    body: Body, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded], *, tensor_cores: bool
 ) -> tuple[str, list[Note]]:
     """Return the matrices that are stored by columns, as their maps, the copies or the stores of C show, and notes.
 
-    Where a map and the copies contradict each other, one of them is wrong, and the storage is the usual one.
+    Where a map and the copies contradict each other, one of them is wrong, and the storage is the usual one: that of
+    the boxes, or B by columns for ``tensor_cores`` alone.
     """
     hosts = _host_roles(body, launch, roles)
     why: dict[str, tuple[str, bool]] = {}
@@ -34,8 +35,8 @@ def stored_columns(
     for matrix, each in found.items():
         of_map, of_copies = _by_map(matrix, each, hosts), _by_copies(matrix, each, body, roles)
         known = {of_map, of_copies} - {None}
-        of_boxes = matrix == "B" and not ("A" in found and each.box[0] == found["A"].box[-1] != each.box[-1])
-        if not (known.pop() if len(known) == 1 else of_boxes):
+        usual = matrix == "B" and _by_boxes(found, otherwise=tensor_cores or not known)
+        if not (known.pop() if len(known) == 1 else usual):
             continue
         if of_map:
             why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in line {each.line}", False)
@@ -69,6 +70,12 @@ def _by_map(matrix: str, encoded: Encoded, hosts: Mapping[str, str]) -> bool | N
     if len(length) == 1 and length <= {*SIDES[matrix]}:
         found.add(length == {SIDES[matrix][0]})
     return found.pop() if len(found) == 1 else None
+
+
+def _by_boxes(found: Mapping[str, Encoded], *, otherwise: bool) -> bool:
+    """Return whether B is stored by columns, as its boxes have the depth of A's along one axis; else ``otherwise``."""
+    rows, *_, columns = [length == found["A"].box[-1] for length in found["B"].box] if "A" in found else [True, True]
+    return columns if rows != columns else otherwise
 
 
 def _by_copies(matrix: str, encoded: Encoded, body: Body, roles: Roles) -> bool | None:

@@ -14,6 +14,7 @@ from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation
+from mmcore_sources.cuda_file.inference.arithmetic import uses_tensor_cores
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
@@ -175,7 +176,8 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
     if "column_major" in kernel.given:
         return "", []
     if kernel.maps:
-        return stored_columns(kernel.body, kernel.launch, roles, kernel.maps)
+        tensor_cores = uses_tensor_cores(kernel.source, kernel.function)
+        return stored_columns(kernel.body, kernel.launch, roles, kernel.maps, tensor_cores=tensor_cores)
     if reads_b_by_columns(kernel.body, roles.pointers, set(roles.sizes)):
         columns, what, why = "B", "storage of B", "as the source steps over B"
     elif reads_a_by_columns(kernel.body, roles.pointers, roles.sizes):

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
 from mmcore_sources.cuda_file.inference.host_calls import function_name
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import filled_fragments, fragment_edits
@@ -15,6 +15,7 @@ _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_ma
                  "mem_col_major": "mem_row_major"}  # fmt: skip
 _WAITS = re.compile(r"wait", re.IGNORECASE)
 _TENSOR_COPY = re.compile(r"cp[._]async[._]bulk[._]tensor")
+_MAP = "CUtensorMap"
 _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
 
 
@@ -47,17 +48,25 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _exchanged_coordinates(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources in which two coordinates of a copy by a tensor map have changed places."""
+    """Yield sources in which two coordinates of all copies by a tensor map, or of one copy, have changed places."""
     definitions = [each for each in nodes if each.type == "function_definition" and _TENSOR_COPY.search(text_of(each))]
     names = {*map(function_name, definitions)}
+    maps = {identifiers(each)[-1] for each in nodes if each.type == "parameter_declaration" and _MAP in text_of(each)}
+    exchanges: dict[tuple[str, int], list[tuple[Node, Node]]] = {}
     for call in (each for each in nodes if each.type == "call_expression"):
         name, arguments = function_name(call), call.child_by_field_name("arguments")
         if arguments is None or not (name in names or _TENSOR_COPY.search(name)):
             continue
-        for one, other in itertools.pairwise(arguments.named_children):
-            left, right = text_of(one), text_of(other)
-            if left != right and "&" not in left + right:
-                yield replaced(source, [(one, right), (other, left)], f"{right}, {left} as coordinates of the copy")
+        by = "".join(sorted(maps & {*identifiers(arguments)}))
+        for place, (one, other) in enumerate(itertools.pairwise(arguments.named_children)):
+            if text_of(one) != text_of(other) and "&" not in text_of(one) + text_of(other):
+                exchanges.setdefault((by, place), []).append((one, other))
+    for (by, _), pairs in exchanges.items():
+        for some in [pairs, *([each] for each in pairs if len(pairs) > 1)]:
+            (left, right), changes = map(text_of, some[0]), [(one, text_of(other)) for one, other in some]
+            changes += [(other, text_of(one)) for one, other in some]
+            of_which = f"all copies by {by}" if len(some) > 1 else "the copy"
+            yield replaced(source, changes, f"{right}, {left} as coordinates of {of_which}")
 
 
 def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
