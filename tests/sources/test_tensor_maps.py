@@ -177,6 +177,20 @@ def test_exchanged_coordinates_of_a_copy_are_named(folder: Path) -> None:
     assert "with step * BK, blockIdx.y * BM as coordinates of the copy in line 33:" in output
 
 
+def test_exchanged_coordinates_of_all_copies_leave_the_storage_of_the_map(folder: Path) -> None:
+    """The boxes are square, and the copies alone show B by columns."""
+    text = source(RETURNED.replace("made<BN, BK>(b, N, K)", "made<BK, BN>(b, K, N)")).replace("BK = 8", "BK = 16")
+    copy = "copy(t.b, &second, &t.full, step * BK, blockIdx.x * BN);"
+    assert copy in text
+    text = text.replace("t.b[x * BK + p]", "t.b[p * BN + x]").replace("BM = 32", "BM = 16")
+    exchanged = text.replace(copy, f"if (step % 2) {copy} else {copy}")
+    assert kernel(exchanged).column_major == ""
+    (folder / "my.cu").write_text(exchanged)
+    output = command(*shlex.split("run my.cu --device emulator --size 64 --seed 1 --quiet")).output
+    assert "with blockIdx.x * BN, step * BK as coordinates of all copies by second in line 34:" in output
+    assert "wrong-extent" not in output
+
+
 def test_without_host_code_the_suggested_boxes_can_be_pasted(folder: Path) -> None:
     (folder / "my.cu").write_text(source(""))
     refused = command(*shlex.split("run my.cu --device emulator"))
