@@ -116,6 +116,15 @@ def test_exchanged_sizes_are_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert 'hint: with arguments=("A", "B", "C", "m", "n", "k") the product is right at ' in output
 
 
+def test_exchanged_matrices_are_a_hint_that_holds_for_three_lengths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By columns, the product of the exchanged matrices is right for squares alone."""
+    output = declared(tmp_path, monkeypatch, "--size 64", arguments=("B", "A", "C", "m", "n", "k"))
+    right = "the product is right at 64×64×64 and at 64×128×192"
+    assert f'hint: with arguments=("A", "B", "C", "m", "n", "k") {right}' in output
+
+
 def test_sums_in_a_narrow_type_are_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = declared(tmp_path, monkeypatch, "--size 96", "__half", dtype="float16", output="float16")
-    assert 'hint: with accumulator="float16" the product is right at 96×96×96; line 5 says' in output
+    assert 'hint: with accumulator="float16" the product is right at 96×96×96 and at 96×192×288; line 5 says' in output

@@ -108,13 +108,20 @@ def test_guards_are_a_hint_for_a_registered_kernel_that_is_wrong_at_remainders(
     assert "a[y][x] = i < m && p * 16 + x < k ? A[i * k + p * 16 + x] : 0;" in hint
 
 
-def test_a_grid_by_parameters_of_the_config_is_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default grid takes a block of 128×1 threads for a tile."""
-    text = TEXT.replace("blockIdx.y * 16 + threadIdx.y", "blockIdx.y * HEIGHT + threadIdx.x / WIDTH")
-    text = text.replace("blockIdx.x * 16 + threadIdx.x", "blockIdx.x * WIDTH + threadIdx.x % WIDTH")
-    output = run(tmp_path, monkeypatch, text, configs=[{"HEIGHT": 16, "WIDTH": 8, "block": (128,)}])
-    grid = "grid=lambda p, c: (ceil_div(p.n, c.WIDTH), ceil_div(p.m, c.HEIGHT)) in place of the default grid"
-    assert f" with {grid}\n" in output
+@pytest.mark.parametrize(
+    ("config", "rows", "columns"),
+    [({"HEIGHT": 16, "WIDTH": 8}, "{}", "{}"), ({"HEIGHT": 2, "WIDTH": 1}, "8 * {}", "8 * {}")],
+    ids=["elements", "eights"],
+)
+def test_the_least_grid_by_parameters_of_the_config_is_a_hint(
+    config: dict[str, int], rows: str, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default grid takes a block of 128×1 threads for a tile; more blocks than needed are outside C."""
+    text = TEXT.replace("blockIdx.y * 16 + threadIdx.y", f"blockIdx.y * {rows.format('HEIGHT')} + threadIdx.x / 8")
+    text = text.replace("blockIdx.x * 16 + threadIdx.x", f"blockIdx.x * {columns.format('WIDTH')} + threadIdx.x % 8")
+    output = run(tmp_path, monkeypatch, text, configs=[{**config, "block": (128,)}])
+    x, y = f"ceil_div(p.n, {columns.format('c.WIDTH')})", f"ceil_div(p.m, {rows.format('c.HEIGHT')})"
+    assert f" with grid=lambda p, c: ({x}, {y}) in place of the default grid\n" in output
 
 
 def test_deliberate_mistakes_of_a_registered_kernel_get_no_hint(

@@ -17,7 +17,7 @@ from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.declared_repairs import declared_repairs
 from mmcore_sources.cuda_file.hints.declared_types import types_of_source
 from mmcore_sources.cuda_file.hints.readings import LAYOUTS, reads_by_columns, says
-from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, is_wrong, size_of, small_cell
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, is_wrong, size_of, small_cell, unequal_cell
 from mmcore_sources.cuda_file.repairs.launch_changes import renamed
 
 _LARGEST = 1 << 24
@@ -32,10 +32,10 @@ def declared_readings(result: Result) -> Iterator[str]:
     kernel = referenced_kernel(result.cell.kernel)
     cell = _smallest_wrong(result, kernel) if kernel.source.is_file() else None
     for values in _readings(cell, kernel) if cell is not None else ():
-        if cell is not None and is_right(cell, replace(kernel, **values)):
+        if cell is not None and (where := _where_right(cell, replace(kernel, **values))):
             declared = " and ".join(f"{name}={_shown(value)}" for name, value in values.items())
             source = says(kernel.source_text(), values) or reads_by_columns(kernel, values)
-            yield f"hint: with {declared} the product is right at {size_of(cell)}{source}"
+            yield f"hint: with {declared} the product is right at {where}{source}"
             return
     yield from declared_repairs(result, kernel) if kernel.source.is_file() else ()
 
@@ -49,6 +49,13 @@ def _smallest_wrong(result: Result, kernel: Kernel) -> Cell | None:
         same = replace(asked, timings=(), timeout=small.timeout)
         cells = [small, same, *cells] if asked.m * asked.n * asked.k <= _LARGEST else [small, *cells]
     return next((each for each in cells if is_wrong(each, kernel)), None)
+
+
+def _where_right(cell: Cell, kernel: Kernel) -> str:
+    """Return a cell's size and another one with three lengths, in words, if a kernel is right at both; else ""."""
+    other = unequal_cell(cell, kernel)
+    cells = [cell] if other == cell else [cell, other]
+    return " and at ".join(map(size_of, cells)) if all(is_right(each, kernel) for each in cells) else ""
 
 
 def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
@@ -65,13 +72,16 @@ def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
 
 
 def _exchanges(kernel: Kernel) -> list[tuple[Argument, ...]]:
-    """Return the arguments with m, n and k exchanged, two of them first."""
+    """Return the arguments with A and B exchanged, or m, n and k, two of them first, and then with both."""
     try:
         arguments = kernel.arguments_of(kernel.entry_named())
     except MmcoreError:
         return []
     orders = sorted(itertools.permutations("mnk"), key=lambda order: sum(map(str.__ne__, order, "mnk")))
-    changed = (tuple(renamed(each, dict(zip("mnk", order, strict=True))) for each in arguments) for order in orders)
+    sizes = [dict(zip("mnk", order, strict=True)) for order in orders]
+    matrices = {"A": "B", "B": "A"}
+    names = [matrices, *sizes, *(matrices | each for each in sizes)]
+    changed = (tuple(renamed(each, some) for each in arguments) for some in names)
     return [each for each in dict.fromkeys(changed) if each != arguments]
 
 

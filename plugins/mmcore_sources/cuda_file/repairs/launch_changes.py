@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.configs import Config
@@ -17,6 +18,19 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
 
 _Change: TypeAlias = Callable[[Launch], Launch]
+_FACTORS = (1, 8, 16, 32)  # elements along an edge of what a parameter of a config may count: fragments, warps
+_LONGEST = 256  # elements along an edge of a tile
+
+
+class _Edge(NamedTuple):
+    """An edge of a tile: a parameter of the config, by which factor it counts elements, and the elements."""
+
+    name: str
+    factor: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.factor} * c.{self.name}" if self.factor > 1 else f"c.{self.name}"
 
 
 def launch_changes(planned: Plan) -> Iterator[tuple[Kernel, str]]:
@@ -59,15 +73,37 @@ def _with(kernel: Kernel, number: int, change: _Change) -> Kernel:
 
 
 def _tiled_grids(planned: Plan) -> Iterator[tuple[Kernel, str]]:
-    """Yield kernels with a grid of tiles as large as two parameters of the config, in place of the default grid."""
-    numbers = [name for name, value in planned.config.items() if type(value) is int and value > 1]
-    for rows, columns in itertools.permutations(numbers, 2):
+    """Yield kernels with a grid of tiles, as parameters of the config count them, in place of the default grid.
 
-        def grid(problem: Problem, config: Config, rows: str = rows, columns: str = columns) -> tuple[int, int]:
-            return ceil_div(problem.n, config[columns]), ceil_div(problem.m, config[rows])
+    Grids of fewer blocks come first, as a kernel may also be right with more blocks than it needs. Of equal grids,
+    those come first whose tiles are parameters, and then those of small tiles.
+    """
 
-        words = f"grid=lambda p, c: (ceil_div(p.n, c.{columns}), ceil_div(p.m, c.{rows})) in place of the default grid"
-        yield replace(planned.kernel, grid=grid), words
+    def order(pair: tuple[_Edge, _Edge]) -> tuple[int, int, int]:
+        rows, columns = pair
+        blocks = ceil_div(planned.problem.m, rows.length) * ceil_div(planned.problem.n, columns.length)
+        return blocks, (rows.factor > 1) + (columns.factor > 1), rows.length * columns.length
+
+    edges = [
+        _Edge(name, factor, factor * value)
+        for name, value in planned.config.items()
+        if type(value) is int
+        for factor in _FACTORS
+        if 1 < factor * value <= _LONGEST
+    ]
+    tiles = dict[tuple[int, int], tuple[_Edge, _Edge]]()
+    for rows, columns in sorted(itertools.permutations(edges, 2), key=order):
+        if rows.name != columns.name:
+            tiles.setdefault((rows.length, columns.length), (rows, columns))
+    for rows, columns in tiles.values():
+        words = f"grid=lambda p, c: (ceil_div(p.n, {columns}), ceil_div(p.m, {rows})) in place of the default grid"
+        yield replace(planned.kernel, grid=partial(_grid_of, rows, columns)), words
+
+
+def _grid_of(rows: _Edge, columns: _Edge, problem: Problem, config: Config) -> tuple[int, int]:
+    """Return the blocks of a product in tiles with these edges."""
+    x, y = (edge.factor * config[edge.name] for edge in (columns, rows))
+    return ceil_div(problem.n, x), ceil_div(problem.m, y)
 
 
 def _exchanged_axes(launch: Launch) -> Launch:
