@@ -77,7 +77,7 @@ class Answer:
             return [self.reason]
         violations = map(Violation.from_json, self.document["violations"])
         lines = [str(replace(each, hint="") if each.kind == UNUSUAL_READING else each) for each in violations]
-        verification = Verification.from_json(self.document)
+        verification = Verification.from_json(self.document) if "verification" in self.document else None
         if verification is not None and verification.mismatch is not None:
             lines.append(f"wrong-product: {verification.mismatch}")
         return lines
@@ -110,11 +110,11 @@ def commands(task: Task, submission: Submission) -> Commands:
     options = [*task.options, *entry, "--json"]
     seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
     size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
-    several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
     plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
     asked: dict[str, Sequence[str]] = {COMPILE: ["occupancy", file, *on_emulator, *options]}
-    asked |= {run_at(each): ["run", file, "--size", _words(each), *plain] for each in several}
+    asked |= {run_at(each): ["run", file, "--size", _words(each), *plain] for each in task.tried}
     asked[RUN] = ["run", file, *on_emulator, *seeded]
+    asked |= {check_at(each): ["check", file, "--size", _words(each), *on_emulator, *seeded] for each in task.checked}
     if task.asks("proved"):
         asked["prove"] = ["prove", file, *on_emulator, *seeded]
     if task.asks("counts"):
@@ -127,6 +127,11 @@ def commands(task: Task, submission: Submission) -> Commands:
 def run_at(size: Sizes) -> str:
     """Return the name of the command that runs a kernel at a size."""
     return f"run {_words(size)}"
+
+
+def check_at(size: Sizes) -> str:
+    """Return the name of the command that looks for hazards of a kernel at a size."""
+    return f"check {_words(size)}"
 
 
 def _words(size: Sizes) -> str:

@@ -19,6 +19,7 @@ from mmcore_grading.answers import (
     Answer,
     Answers,
     Document,
+    check_at,
     run_at,
 )
 from mmcore_grading.element_types import other_types
@@ -173,23 +174,30 @@ def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:
 
 
 def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    """Return whether there is a hazard, at any size that was run."""
-    part, message, hidden = _all_or_nothing(RUN, _hazards)(task, criterion, answers, reference)
-    if not part:
-        return part, message, hidden
-    at_shown, at_hidden = ([*_hazards_at(sizes, answers)] for sizes in (task.shown, task.hidden))
+    """Return whether there is a hazard: at any size that was run if the rubric has "any-size", else at the task's."""
+    if task.asks("any-size"):
+        part, message, hidden = _all_or_nothing(RUN, _hazards)(task, criterion, answers, reference)
+        if not part:
+            return part, message, hidden
+    at_shown, at_hidden = ([*_hazards_at(sizes, task, answers)] for sizes in (task.shown, task.hidden))
     if at_shown or not at_hidden:
         return 0.0 if at_shown else 1.0, "\n".join(at_shown[:_MOST_FAULTS]), ""
     return 0, "there is one at a size that is not shown", "\n".join(at_hidden)
 
 
-def _hazards_at(sizes: Sequence[Sizes], answers: Answers) -> Iterator[str]:
-    """Yield the first hazard at each of some sizes, which the runs of products have shown."""
+def _hazards_at(sizes: Sequence[Sizes], task: Task, answers: Answers) -> Iterator[str]:
+    """Yield the first hazard at each of some sizes, or the reason why the task's check there has no answer."""
     for size in sizes:
-        answer = answers.get(run_at(size), NO_ANSWER)
-        known = answer.document is not None and "violations" in answer.document
-        hazards = (fault for fault in answer.faults if known and _is_hazard(fault))
-        yield from (f"at {size_text(size._asdict())}: {fault}" for fault in islice(hazards, 1))
+        checked = [answers.get(check_at(size), NO_ANSWER)] if size in task.checked else []
+        several = [each for each in (*checked, answers.get(run_at(size), NO_ANSWER)) if not each.not_run]
+        unanswered = (each.reason for each in checked if each in several and each.document is None)
+        hazards = (
+            fault
+            for answer in several
+            for fault in answer.faults
+            if answer.document is not None and "violations" in answer.document and _is_hazard(fault)
+        )
+        yield from (f"at {size_text(size._asdict())}: {fault}" for fault in islice(chain(hazards, unanswered), 1))
 
 
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:

@@ -12,17 +12,19 @@ from mmcore_grading.task import Task
 EXPLAIN = "explain"
 """The name of the command that looks for hints."""
 
+_JUDGED = ("run", "check")
 _WRONG = 1  # the exit status of a kernel that is not right
 _HINT = re.compile("hint: (?!this )|remainders are left out: ")  # "this" would be the command below
 
 
 def explanation(task: Task, submission: Submission, answers: Answers) -> Commands:
-    """Return the command that explains a wrong product; none for a right one.
+    """Return the command that explains a wrong product or a hazard; none if there is none at a size that counts.
 
     It runs after the others, under limits of its own: what it does not find costs no points.
     """
     asked = commands(task, submission)
-    wrong = any(asked[name][0] == "run" and answer.status == _WRONG for name, answer in answers.items())
+    judged = [name for name, words in asked.items() if words[0] in _JUDGED and (name != RUN or task.asks("any-size"))]
+    wrong = any(answers[name].status == _WRONG for name in judged if name in answers)
     return {EXPLAIN: [*asked[RUN], "--hints"]} if wrong else {}
 
 

@@ -15,6 +15,7 @@ from mmcore.messages import say
 from mmcore_grading.answers import NOT_GRADED, RUN, Answers
 from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
 from mmcore_grading.explanation import hints
+from mmcore_grading.further_launches import further_launches
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
@@ -159,4 +160,6 @@ def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> 
     if run.ended:
         reasons = chain([run.ended], repeat(_ENDED_BEFORE))
         found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
+    elif reason := further_launches(task, submission, run.answers):
+        found = [replace(each, points=0, message=reason, hidden="") for each in found]
     return Grade(submission.student, submission.file, tuple(found), run.ended, run.confined, tuple(hints(run.answers)))

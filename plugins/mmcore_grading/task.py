@@ -31,6 +31,7 @@ CRITERIA: Mapping[str, Sequence[str]] = {
 """The criteria of a rubric, each with the further values that it takes."""
 
 _LARGEST = 1e9
+_CHECKED = 1 << 24  # multiply-adds of a product in which every access is observed
 _LEAST_MB = 400  # Python and the compiler take as much
 
 
@@ -110,6 +111,19 @@ class Task:
         paths = filter(None, (self.reference, self.given))
         return {name for path in paths for name in kernel_names(read_text(path, "replace"))}
 
+    @property
+    def tried(self) -> Sequence[Sizes]:
+        """The sizes at which products are run: the shown ones, and hidden ones if the rubric has them."""
+        hidden = self.hidden if self.asks("hidden-sizes") else ()
+        return [*dict.fromkeys([*self.shown, *hidden])]
+
+    @property
+    def checked(self) -> Sequence[Sizes]:
+        """The sizes that decide on hazards, without large ones; none if any size does, or none is asked for."""
+        if self.asks("any-size") or not self.asks("no-hazards"):
+            return []
+        return [size for size in self.tried if _work(size) <= max(_CHECKED, min(map(_work, self.shown)))]
+
     def asks(self, *names: str) -> bool:
         """Return whether the rubric has one of some criteria."""
         return any(criterion.name in names for criterion in self.rubric)
@@ -128,6 +142,10 @@ def read_task(path: Path) -> Task:
         return _task(_Table(document, ""), path.parent, content)
     except InvalidProblem as error:
         raise InvalidProblem(f"{path}: {error}") from None
+
+
+def _work(size: Sizes) -> int:
+    return size.m * size.n * size.k
 
 
 class _Table:

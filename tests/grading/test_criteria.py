@@ -11,6 +11,8 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes
 from mmcore_grading.answers import Answer, commands
 from mmcore_grading.criteria import Outcome, outcomes
+from mmcore_grading.explanation import explanation
+from mmcore_grading.further_launches import further_launches
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.runs import Run
@@ -97,9 +99,38 @@ def test_a_hazard_at_a_size_of_the_task_costs_no_hazards(size: str, message: str
     fault = Violation("out-of-bounds-read", "reads", array="A", source="a.cu", line=3)
     right = Answer(0, {"verified": True, "hazards": "none"})
     wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None})
-    answers = dict.fromkeys(("compile", "run", "run 7x7x7", "run 8x8x8", "run 9x9x9"), right) | {f"run {size}": wrong}
+    asked = commands(task, Submission("a", (("a.cu", b""),)))
+    answers = {**dict.fromkeys([*asked, "run 7x7x7"], right), f"run {size}": wrong}
     (found,) = outcomes(task, answers, {})
     assert (found.points, found.message) == (0, message)
+
+
+@pytest.mark.parametrize("any_size", [True, False])
+def test_hazards_at_sizes_that_the_task_excludes_count_with_any_size_alone(any_size: bool) -> None:
+    others = [Criterion("any-size", 1)] if any_size else []
+    task = Task("a product", (Sizes(16, 16, 16), Sizes(512, 512, 512)), (Criterion("no-hazards", 1), *others))
+    submission = Submission("a", (("a.cu", b""),))
+    asked = commands(task, submission)
+    assert [name for name in asked if name.startswith("check ")] == ([] if any_size else ["check 16x16x16"])
+    remainder = Violation("out-of-bounds-read", "at 17×17×17: reads", array="A", source="a.cu", line=3)
+    wrong: dict[str, Any] = {"verified": False, "violations": [remainder.to_json()], "hazards": "found", "sizes": []}
+    answers = dict.fromkeys(asked, Answer(0, {"verified": True})) | {"run": Answer(1, wrong | {"not_tried": ""})}
+    found = outcomes(task, answers, {})[0]
+    assert (found.points, bool(explanation(task, submission, answers))) == ((0, True) if any_size else (1, False))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Answer(2, None, "Error: it used more than 256 MB"), "at 8×8×8: it used more than 256 MB"),
+        (Answer(2, None, "Error: file.a: 8×8×8 is not what the source fixes, m×n×k = 24×24×24; --size"), ""),
+    ],
+)
+def test_hazards_that_were_not_looked_for_are_not_excluded(answer: Answer, message: str) -> None:
+    task = Task("a product", (Sizes(9, 9, 9), Sizes(8, 8, 8)), (Criterion("no-hazards", 1),))
+    answers = dict.fromkeys(commands(task, Submission("a")), Answer(0, {"verified": True})) | {"check 8x8x8": answer}
+    (found,) = outcomes(task, answers, {})
+    assert (found.points, found.message) == (0 if message else 1, message)
 
 
 def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
@@ -197,3 +228,35 @@ def test_coalescing_is_judged_by_the_accesses_and_not_by_their_cost_at_a_shown_s
         why = Answer(0, {"reasons": reasons, "uncoalesced": accesses})
         (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": right, "why": why}, {})
         assert (found.points, found.message) == (0 if message else 1, message)
+
+
+_HOST = """__global__ void mm(const float* A, const float* B, float* C, int n) { C[0] = A[0] * B[0]; }
+__global__ void move(const float* from, float* to) { to[0] = from[0]; }
+__global__ void fill(float* to) { to[0] = 1; }
+void host(float* a, float* b, float* c, float* t) {
+    LAUNCHES
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("launches", "named", "clause"),
+    [
+        ("move<<<1, 1>>>(a, t);\nmm<<<1, 1>>>(t, b, c, n);", False, "move, which line 5 launches, stores t for mm"),
+        ("mm<<<1, 1>>>(a, b, t, n);\nmove<<<1, 1>>>(t, c);", False, "move, which line 6 launches, reads t of mm"),
+        ("move<<<1, 1>>>(a, t);\nmm<<<1, 1>>>(t, b, c, n);", True, ""),
+        ("fill<<<1, 1>>>(a);\nmm<<<1, 1>>>(a, b, c, n);", False, ""),
+        ("move<<<1, 1>>>(a, t);\nmm<<<1, 1>>>(a, b, c, n);", False, ""),
+        ("move<<<1, 1>>>(a, c);\nmm<<<1, 1>>>(a, b, c, n);", False, ""),
+    ],
+)
+def test_a_wrong_kernel_that_needs_another_launch_is_not_graded(launches: str, named: bool, clause: str) -> None:
+    entry = {"ada": "mm"} if named else {}
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),), entry=entry)
+    submission = Submission("ada", (("a.cu", _HOST.replace("LAUNCHES", launches).encode()),))
+    for status, expected in ((1, clause), (0, "")):
+        document = {"verified": not status, "launched": [{"entry": "mm"}]}
+        answers = dict.fromkeys(("compile", "run", "run 8x8x8"), Answer(status, document))
+        reason = further_launches(task, submission, answers)
+        assert reason.startswith("not graded: ") == bool(expected)
+        assert expected in reason
