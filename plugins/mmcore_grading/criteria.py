@@ -186,18 +186,23 @@ def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: A
 
 
 def _hazards_at(sizes: Sequence[Sizes], task: Task, answers: Answers) -> Iterator[str]:
-    """Yield the first hazard at each of some sizes, or the reason why the task's check there has no answer."""
+    """Yield the hazards that checks have found at some sizes, else the first one that the run of a product has shown.
+
+    A check without an answer has the reason in place of a hazard.
+    """
     for size in sizes:
-        checked = [answers.get(check_at(size), NO_ANSWER)] if size in task.checked else []
-        several = [each for each in (*checked, answers.get(run_at(size), NO_ANSWER)) if not each.not_run]
-        unanswered = (each.reason for each in checked if each in several and each.document is None)
-        hazards = (
-            fault
-            for answer in several
-            for fault in answer.faults
-            if answer.document is not None and "violations" in answer.document and _is_hazard(fault)
-        )
-        yield from (f"at {size_text(size._asdict())}: {fault}" for fault in islice(chain(hazards, unanswered), 1))
+        checked = answers.get(check_at(size), NO_ANSWER) if size in task.checked else None
+        found = [] if checked is None or checked.not_run else [*_hazards_of(checked)]
+        if checked is not None and checked.document is None and not checked.not_run:
+            found = [checked.reason]
+        found = found or [*islice(_hazards_of(answers.get(run_at(size), NO_ANSWER)), 1)]
+        yield from (f"at {size_text(size._asdict())}: {fault}" for fault in found)
+
+
+def _hazards_of(answer: Answer) -> Iterator[str]:
+    """Yield the hazards of an answer that has a result."""
+    if answer.document is not None and "violations" in answer.document:
+        yield from filter(_is_hazard, answer.faults)
 
 
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:

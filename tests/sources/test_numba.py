@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mmcore_sources.cuda_file.files import file_kernel
+from mmcore_sources.numba.build import NumbaBuild
 from tests.command_line import mmcore as command
 from tests.sources.test_python_file import check_launch, check_verdict, notebook, written
 from tests.tables import cases, section_of
@@ -65,6 +66,42 @@ def test_config_changes_a_constant_of_the_module() -> None:
     assert result.exit_code == 0, result.output
     assert "block            4×4" in result.stdout
     assert "shared memory    128 bytes" in result.stdout
+
+
+_OPTIONS = """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("-t", "--tile-width", type=int, default=8)
+arguments = parser.parse_args()
+TPB = arguments.tile_width"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'import os\nTPB = int(os.environ.get("TPB", "8"))',
+        'from os import getenv\nTPB = int(getenv("TPB", 8))',
+        _OPTIONS,
+    ],
+)
+def test_variables_of_the_environment_and_options_have_their_literal_defaults(value: str) -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("TPB = 8", value)
+    kernel = file_kernel({"file": written(program)}, {}).kernel
+    assert str(kernel.usual_configs[0].block) == "8×8"
+    assert isinstance(kernel.build, NumbaBuild)
+    pytest.importorskip("numba")
+    assert command("run", written(program), "--size", "33", "--device", "emulator").exit_code == 0
+
+
+@needs_numba
+def test_a_value_that_a_run_computes_is_named_with_its_option() -> None:
+    value = "TPB = int(cuda.get_current_device().WARP_SIZE // 4)"
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("TPB = 8", value)
+    result = command("run", written(program), "--size", "33", "--device", "emulator")
+    computed = "TPB of line 5 is computed when the program runs, which mmcore does not do"
+    assert f"{computed}; --config TPB=16 gives a value" in result.stderr
+    assert "NameError" not in result.stderr
+    given = command("run", written(program), "--size", "33", "--device", "emulator", "--config", "TPB=16")
+    assert given.exit_code == 0, given.output
 
 
 @needs_numba

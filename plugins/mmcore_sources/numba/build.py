@@ -21,6 +21,8 @@ from mmcore_sources.numba.edits import edits
 from mmcore_sources.python_file.changes import changed_functions, syntax_tree
 from mmcore_sources.python_file.extraction import FunctionInFile
 
+_MISSING = re.compile(r"\bname '(\w+)' is not defined")
+
 
 @dataclass(frozen=True)
 class NumbaBuild:
@@ -62,7 +64,8 @@ class NumbaBuild:
             ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
-            raise CompileError(f"{named}:\n{self._unknown_shape()}{type(error).__name__}: {error}") from None
+            known = self._unknown_value(str(error)) or f"{self._unknown_shape()}{type(error).__name__}: {error}"
+            raise CompileError(f"{named}:\n{known}") from None
         return Binary(ptx=self._with_names(ptx))
 
     def _with_names(self, ptx: str) -> str:
@@ -90,6 +93,19 @@ class NumbaBuild:
         names = {str(role): name for name, role in zip(parameters, roles, strict=False)}
         for function, what in changed_functions(self.function, edits(tree, names)):
             yield replace(kernel, build=replace(self, function=function)), what
+
+    def _unknown_value(self, message: str) -> str:
+        """Return a sentence on a value of the module that only its run knows; empty if none is missing."""
+        missing = _MISSING.search(message)
+        if missing is None:
+            return ""
+        for statement in ast.walk(ast.parse(self.function.text)):
+            targets = [each for each in ast.walk(statement) if isinstance(each, ast.Name) and _is_stored(each)]
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and missing[1] in {each.id for each in targets}:
+                line = statement.lineno - self.function.lines_before
+                computed = f"{missing[1]} of line {line} is computed when the program runs, which mmcore does not do"
+                return f"{computed}; --config {missing[1]}=16 gives a value"
+        return ""
 
     def _unknown_shape(self) -> str:
         """Return a line on an array in shared or local memory whose shape a compiler cannot know; empty if none has."""

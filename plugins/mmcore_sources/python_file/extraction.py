@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmcore_sources.python_file.defaults import with_defaults
+
 _OPTIONS = ("device", "inline", "fastmath")
 """The options of decorators that are kept; signatures would compile at once, for a GPU."""
 
@@ -40,7 +42,7 @@ class FunctionInFile:
         lines = self.text.splitlines(keepends=True)[self.lines_before :]
         linecache.cache[str(self.path)] = (len(self.text), None, lines, str(self.path))  # compilers read it there
         given = {**self.values, **(constants or {})}
-        statements = _needed_statements(ast.parse(self.text), self.name, decorators, given)
+        statements = _needed_statements(with_defaults(ast.parse(self.text)), self.name, decorators, given)
         for statement in statements:
             if statement.lineno > self.lines_before:
                 ast.increment_lineno(statement, -self.lines_before)

@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.python_file.defaults import with_defaults
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.launch_bugs import placed
 from mmcore_sources.python_file.program import Cell, PythonProgram
@@ -39,7 +40,7 @@ def read_notebook(path: Path, text: str) -> PythonProgram:
     """
     cells = tuple(_cells(path, text))
     plain = "\n".join(_python(each) for each in cells)
-    return PythonProgram(path, plain, ast.parse(plain), cells)
+    return PythonProgram(path, plain, with_defaults(ast.parse(plain)), cells)
 
 
 def _cells(path: Path, text: str) -> Iterator[Cell]:

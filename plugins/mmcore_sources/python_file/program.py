@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cli.earlier_cells import CELL_LINE
+from mmcore_sources.python_file.defaults import with_defaults
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -272,7 +273,7 @@ def parse_program(path: Path, text: str) -> PythonProgram:
 
     Raises SyntaxError, or ValueError for a null byte.
     """
-    tree, cells = ast.parse(text), list[Cell]()
+    tree, cells = with_defaults(ast.parse(text)), list[Cell]()
     for match in CELL_LINE.finditer(text):
         content = CELL_LINE.split(text[match.end() :], maxsplit=1)[0]
         cells.append(Cell(int(match[1]), text.count("\n", 0, match.end()) + 1, content, False))
