@@ -16,6 +16,7 @@ from mmcore_grading.answers import NOT_GRADED, RUN, Answers
 from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
 from mmcore_grading.explanation import hints
 from mmcore_grading.further_launches import further_launches
+from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
@@ -35,6 +36,9 @@ class Grade:
         outcomes: the outcome of each criterion of the rubric.
         ended: why the submission's processes were ended, or why it could not be graded; empty otherwise.
         confined: whether its processes could read only Python, the system and the submission.
+        launch: the kernel, its arguments, its block and its grid; empty if none was run.
+        proved_size: the size for which the product was proved or not; empty if that was not tried.
+        commands: the commands that repeat the answers, without those at hidden sizes.
         hints: what makes a wrong product right, and warnings, a sentence each; they cost no points.
     """
 
@@ -44,6 +48,9 @@ class Grade:
     ended: str = ""
     confined: bool = True
     hints: tuple[str, ...] = ()
+    launch: str = ""
+    proved_size: str = ""
+    commands: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -102,7 +109,8 @@ def graded(
     runs = Runs(folder, task)
     with _counted_if_interrupted(runs, submissions):
         reference = _reference(task, runs)
-    runs = Runs(folder, _read_like(reference, task))
+    task = _read_like(reference, task)
+    runs = Runs(folder, task)
     stored = {each.student: runs.stored(each) for each in submissions}
     missing = [each for each in submissions if stored[each.student] is None]
     with _counted_if_interrupted(runs, submissions), ThreadPoolExecutor(jobs) as pool:
@@ -162,4 +170,14 @@ def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> 
         found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
     elif reason := further_launches(task, submission, run.answers):
         found = [replace(each, points=0, message=reason, hidden="") for each in found]
-    return Grade(submission.student, submission.file, tuple(found), run.ended, run.confined, tuple(hints(run.answers)))
+    return Grade(
+        submission.student,
+        submission.file,
+        tuple(found),
+        run.ended,
+        run.confined,
+        tuple(hints(run.answers)),
+        launch(run.answers),
+        proved_size(run.answers),
+        () if submission.refused else tuple(repeating_commands(task, submission, run.answers)),
+    )

@@ -30,7 +30,7 @@ _MET = {
     "hidden-sizes": "the product is right at sizes that are not shown",
     "any-size": "the product is right at the sizes that the code asks for",
     "no-hazards": "no hazard is found",
-    "proved": "the product is proved for all values",
+    "proved": "the product is proved for all values at {proved_size}",
     "coalesced": "neighbouring threads access neighbouring elements",
     "counts": "the count is small enough",
     "time": "the time is short enough",
@@ -64,7 +64,8 @@ def _graded(task: Task, grade: Grade, sources: Mapping[str, str]) -> Iterator[st
     grade = replace(
         grade, outcomes=tuple(replace(each, message=_OF_TASK.sub("", each.message)) for each in grade.outcomes)
     )
-    yield facts([("file", grade.file), *((each.criterion, _reason(each)) for each in grade.outcomes)])
+    reasons = ((each.criterion, _reason(each, grade)) for each in grade.outcomes)
+    yield facts([("file", grade.file), ("launch", grade.launch), *reasons])
     messages = [f"{each.criterion}: {fault}" for each in grade.outcomes for fault in each.faults]
     if len({each.message for each in grade.outcomes if each.message}) == 1:  # such as a compiler's message
         messages = [fault for each in grade.outcomes for fault in each.faults]
@@ -72,6 +73,9 @@ def _graded(task: Task, grade: Grade, sources: Mapping[str, str]) -> Iterator[st
     if messages:
         yield "<h2>What is missing</h2>"
         yield from _placed(messages, sources)
+    if grade.commands:
+        commands = "\n".join(map(escaped, grade.commands))
+        yield folded("Commands that repeat this", f"<pre>{commands}</pre>", is_open=True)
 
 
 def _sources(submission: Submission) -> Mapping[str, str]:
@@ -150,9 +154,9 @@ def _summary(
         yield f'<p class="note">{words}</p>'
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: Outcome, grade: Grade) -> str:
     """Return the points of a criterion with their reason in a sentence."""
-    first, *further = outcome.message.splitlines() or [_MET[outcome.criterion]]
+    first, *further = outcome.message.splitlines() or [_MET[outcome.criterion].format(proved_size=grade.proved_size)]
     if first.endswith(":") and further:  # such as "a.cu does not compile:"
         first = f"{first} {further[0].strip()}"
     return f"{_points(outcome.points)} of {_points(outcome.most)}: {first}"

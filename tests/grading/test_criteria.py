@@ -15,6 +15,7 @@ from mmcore_grading.explanation import explanation
 from mmcore_grading.further_launches import further_launches
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run
 from mmcore_grading.submissions import Submission
 from mmcore_grading.tables import csv_table, gradescope_results
@@ -260,3 +261,29 @@ def test_a_wrong_kernel_that_needs_another_launch_is_not_graded(launches: str, n
         reason = further_launches(task, submission, answers)
         assert reason.startswith("not graded: ") == bool(expected)
         assert expected in reason
+
+
+def test_a_students_page_has_the_launch_and_the_commands_of_its_verdict_without_hidden_sizes() -> None:
+    criteria = [Criterion(name, 1) for name in ("shown-sizes", "hidden-sizes", "any-size", "proved")]
+    sizes = Sizes(8, 8, 8), Sizes(9, 9, 9)
+    task = Task("a product", sizes, tuple(criteria), options=("--define", "T=1 2"), hidden=(Sizes(7, 7, 7),))
+    submission = Submission("ada", (("a.cu", b""),))
+    inferred = {"function": "mm", "arguments": "A, B, C, n", "block": "16×16", "grid": "ceil(n / 16), ceil(m / 16)"}
+    right = Answer(0, {"verified": True, "cell": {"kernel": {"inferred": inferred}}})
+    proof = Answer(0, {"problem": {"m": 64, "n": 64, "k": 64}})
+    answers = dict.fromkeys(commands(task, submission), right) | {"prove": proof, "run 9x9x9": Answer(1, None)}
+    lines = repeating_commands(task, submission, answers)
+    assert lines == [
+        "mmcore run a.cu --size 9x9x9 --no-hazards --device emulator --define 'T=1 2' --seed 1",
+        "mmcore run a.cu --device emulator --define 'T=1 2' --seed 1",
+        "mmcore prove a.cu --device emulator --define 'T=1 2' --seed 1",
+    ]
+    found = tuple(Outcome(each.name, 1, 1) for each in criteria)
+    facts = launch(answers), proved_size(answers), tuple(lines)
+    page = student_page(task, Grade("ada", "a.cu", found, "", True, (), *facts), submission)
+    shown = "function mm; arguments A, B, C, n; block 16×16; grid ceil(n / 16), ceil(m / 16)"
+    assert f"<dt>launch</dt><dd>{shown}</dd>" in page
+    assert "1 of 1: the product is proved for all values at 64×64×64" in page
+    assert "mmcore prove a.cu --device emulator --define &#x27;T=1 2&#x27; --seed 1" in page
+    assert "7x7" not in page
+    assert "7×7" not in page

@@ -1,0 +1,57 @@
+"""The launch that was run of a submission, and the commands that repeat its verdict, for a student's page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from mmcore.kernel.sizes import size_text
+from mmcore_grading.answers import COMPILE, RUN, Answers, Commands, check_at, commands, run_at
+from mmcore_grading.submissions import Submission
+from mmcore_grading.task import Task
+
+PROVE = "prove"
+"""The name of the command that proves a product."""
+
+_ALONE = ("--json",)  # options that change the output, or only the time
+_WITH_VALUE = ("--timeout", "--baseline")
+
+
+def launch(answers: Answers) -> str:
+    """Return the kernel, its arguments, its block and its grid; empty if no launch was run."""
+    document = next((each.document for each in answers.values() if each.document and "cell" in each.document), None)
+    inferred = document["cell"]["kernel"].get("inferred", {}) if document else {}
+    return "; ".join(f"{name} {value}" for name, value in inferred.items())
+
+
+def proved_size(answers: Answers) -> str:
+    """Return the size for which the product was proved or not; empty if that was not tried."""
+    document = answers[PROVE].document if PROVE in answers else None
+    return size_text(document["problem"]) if document else ""
+
+
+def repeating_commands(task: Task, submission: Submission, answers: Answers) -> Sequence[str]:
+    """Return the commands that repeat the answers, without those at hidden sizes, and at one shown size alone.
+
+    That size is the first at which the kernel is not right, if there is one.
+    """
+    asked = commands(task, submission)
+    return [shlex.join(["mmcore", *_shown(asked[name])]) for name in _named(task, asked, answers)]
+
+
+def _named(task: Task, asked: Commands, answers: Answers) -> Iterator[str]:
+    of_sizes = {name(size) for size in task.tried for name in (run_at, check_at)}
+    wrong = [size for size in task.shown if (each := answers.get(run_at(size))) is None or each.status]
+    size = [*wrong, *task.shown][0]
+    for name in asked:
+        at_size = name in (run_at(size), check_at(size)) or name not in (*of_sizes, COMPILE)
+        if at_size and (name != RUN or task.asks("any-size")):
+            yield name
+
+
+def _shown(words: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for word in words:
+        if word not in (*_ALONE, *_WITH_VALUE) and before not in _WITH_VALUE:
+            yield word
+        before = word
