@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ _OF_TASK = re.compile(
     r"[;,] (?:limits\.\w+ of the task sets the limit|20 times limits\.seconds of the task(?: is the limit)?)"
 )
 _MOST_PAIRS = 10  # of a group
+_SHORT = 240  # characters below a student's points
 _MET = {
     "compiles": "the file compiles",
     "shown-sizes": "the product is right at the shown sizes",
@@ -104,9 +106,9 @@ def _placed(messages: Sequence[str], sources: Mapping[str, str]) -> Iterator[str
 def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None, ignored: Sequence[str] = ()) -> str:
     """Return the teacher's page: all points, each student's first failure and hidden ones, and similar submissions."""
     body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs, ignored)]
-    names = ["student", "points", *(each.name for each in task.rubric), "first failure"]
-    header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names[:-1])
-    header += f'<th scope="col" class="word" style="min-width:24rem">{names[-1]}</th>'
+    names = ["points", *(each.name for each in task.rubric)]
+    header = '<th scope="col" class="word">student</th>'
+    header += "".join(f'<th scope="col">{escaped(name)}</th>' for name in names)
     rows = "\n".join(_row(grade, task) for grade in grades)
     body.append(f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
     if pairs:
@@ -171,8 +173,20 @@ def _row(grade: Grade, task: Task) -> str:
         ]
     else:
         cells += ["<td>–</td>"] * (1 + len(grade.outcomes))
-    failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure, *grade.hints))))
-    return f'<tr>{"".join(cells)}<td class="word">{failures}</td></tr>'
+    failures = [*filter(None, (grade.first_failure, grade.hidden_failure, *grade.hints))]
+    if not failures:
+        return f"<tr>{''.join(cells)}</tr>"
+    below = f'<td class="word" colspan="{len(cells)}">{_shortened(failures)}</td>'
+    return f'<tr class="above">{"".join(cells)}</tr>\n<tr>{below}</tr>'
+
+
+def _shortened(texts: Sequence[str]) -> str:
+    """Return texts, each on its own line; longer ones are folded below the beginning of the first."""
+    every = "<br>".join(map(escaped, texts))
+    if sum(map(len, texts)) <= _SHORT:
+        return every
+    first = textwrap.shorten(texts[0], _SHORT, placeholder=" …")
+    return f"<details><summary>{escaped(first)}</summary>{every}</details>"
 
 
 def _colour(points: float, most: float) -> str:

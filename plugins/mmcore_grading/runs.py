@@ -20,6 +20,7 @@ from mmcore.messages import visible
 from mmcore_grading import keeper
 from mmcore_grading.answers import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
 from mmcore_grading.explanation import EXPLAIN, explanation
+from mmcore_grading.outside_headers import outside_header
 from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Task
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
@@ -140,13 +141,18 @@ class Runs:
 
 
 def examined(task: Task, submission: Submission, asked: Commands) -> Run:
-    """Run commands on a submission, alone in a folder and under the task's limits."""
+    """Run commands on a submission, alone in a folder and under the task's limits.
+
+    A submission that includes a file outside of its folder is not compiled.
+    """
     with tempfile.TemporaryDirectory(prefix="mmcore-grade-", ignore_cleanup_errors=True) as folder:
         workspace = Path(folder).resolve()
         for name, content in submission.files:
             path = workspace / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
+        if reason := outside_header(submission, workspace / "submission"):
+            return Run({next(iter(asked)): Answer(COULD_NOT_RUN, None, f"Error: {reason}")})
         request = {
             "workspace": str(workspace),
             "commands": [*asked.values()],

@@ -6,7 +6,7 @@ import csv
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from mmcore_grading.command import _words
 from mmcore_grading.criteria import Outcome
 from mmcore_grading.explanation import hints
 from mmcore_grading.grading import Grade
+from mmcore_grading.outside_headers import outside_header
 from mmcore_grading.pages import class_page, student_page
-from mmcore_grading.runs import Run
+from mmcore_grading.runs import Run, examined
 from mmcore_grading.similarity import Pair, groups, similar
 from mmcore_grading.submissions import Submission, single_submission, submissions
 from mmcore_grading.tables import csv_table
@@ -204,7 +205,7 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     results = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
     for text in (body, (report / "index.html").read_text(), results["output"]):
         assert "with B[k * n + column] instead of B[column * n + k] in line 5:" in text
-        assert "mmcore run" not in text
+        assert "mmcore run" not in text.partition("Commands that repeat this")[0]
 
 
 def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> None:
@@ -247,6 +248,34 @@ def test_the_lines_for_gradescope_give_each_submission_its_results(
     assert results.get("score") == score
     assert reason in results["output"]
     assert bool(results["output"]) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"a.cu": '#include "/proc/self/environ"'}, "a.cu includes /proc/self/environ, which is outside of the"),
+        ({"a.cu": '#include "tile.h"', "tile.h": '#define X "../b.h"\n#include X'}, "tile.h includes ../b.h, which"),
+        ({"a.cu": "#inc\\\nlude <sub/../../../../../proc/self/environ>"}, "a.cu includes sub/../../../../../proc"),
+        ({"a.cu": "#define S(x) #x\n#include S(/proc/self/environ)"}, "a.cu includes S, a macro without"),
+        ({"a.py": "text = '''#include \"/etc/passwd\"\n__global__ void f() {}'''"}, "a.py includes /etc/passwd, which"),
+        ({"a.cu": '#include <mma.h>\n#include "sub/../tile.h"\n// #include "/etc/passwd"'}, ""),
+        ({"a.cu": '#define X "tile.h"\n#include X'}, ""),
+        ({"a.cu": '#include "../common/book.h"\n#include "/home/me/book.h"'}, ""),
+    ],
+)
+def test_a_header_outside_of_the_submissions_folder_is_not_read(
+    files: Mapping[str, str], reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b.h").touch()
+    submission = Submission("a", tuple((name, text.encode()) for name, text in files.items()))
+    found = outside_header(submission, tmp_path / "a")
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+    if reason and "b.h" not in reason:
+        run = examined(TWO, submission, commands(TWO, submission))
+        assert [*run.answers] == ["compile"]
+        assert run.answers["compile"].reason == found
 
 
 def test_a_student_alone_is_a_files_name(tmp_path: Path) -> None:
@@ -347,6 +376,20 @@ def test_each_criterion_of_a_students_page_has_its_reason() -> None:
     assert "2 of 2: the product is right at sizes that are not shown</dd>" in page
     criteria = tuple(Outcome(name, 0, 0) for name in CRITERIA)
     assert student_page(TWO, Grade("a", "a.cu", criteria), Submission("a")).count("0 of 0: ") == len(CRITERIA)
+
+
+def test_a_long_failure_is_folded_below_a_row_of_the_class() -> None:
+    short, long = "it is wrong", "shared-race at a.cu:3: " + "thread (0, 0) writes element 0, " * 20
+    grades = [
+        Grade(name, f"{name}.cu", (Outcome("compiles", 1, 1), Outcome("hidden-sizes", 2 * (not text), 2, text)))
+        for name, text in (("ada", ""), ("bob", short), ("carol", long))
+    ]
+    page = class_page(TWO, grades, None)
+    assert page.count("<details>") == 1
+    assert f'<td class="word" colspan="4">hidden-sizes: {short}</td>' in page
+    summary = page.partition("<summary>")[2].partition("</summary>")[0]
+    assert summary.endswith(" …")
+    assert (long.startswith(summary.removeprefix("hidden-sizes: ")[:-2]), long in page) == (True, True)
 
 
 def test_a_fault_in_a_notebook_is_below_the_line_of_its_cell() -> None:
