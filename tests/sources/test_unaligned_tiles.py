@@ -25,6 +25,17 @@ def test_shared_memory_of_swizzled_tiles_needs_an_alignment(swizzle: int, needed
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "struct Tiles { alignas(1024) char a[64]; }; auto &tiles = *reinterpret_cast<Tiles *>(smem);",
+        'asm volatile("wgmma.fence.sync.aligned;");  // aligned, so that % 1024 is 0',
+    ],
+)
+def test_members_of_structures_and_instructions_align_nothing(body: str) -> None:
+    assert len(warned("unsigned char ", body)) == 1
+
+
+@pytest.mark.parametrize(
     ("declared", "body", "swizzle"),
     [
         ("unsigned char ", "", 0),
@@ -33,6 +44,7 @@ def test_shared_memory_of_swizzled_tiles_needs_an_alignment(swizzle: int, needed
         ("unsigned char ", "auto p = (smem + 1023) & ~0x3FFull;", 128),
         ("unsigned char ", "auto p = smem + 1024 - at(smem) % 1024;", 128),
         ("unsigned char ", "auto p = align_up(smem);", 128),
+        ("Tiles ", "struct alignas(1024) Tiles { char a[1024]; };", 128),
         ("char ", "auto p = __builtin_align_up(smem, SIZE); auto q = cuda::aligned(p);", 128),
     ],
 )

@@ -7,30 +7,39 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mmcore.kernel.arguments import Argument, TensorMap
 from mmcore_cuda.cuda_source.program import HostLaunch, read_program
+from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
 
 _LIMIT = 48 << 10  # bytes of dynamic shared memory that a block may have without an attribute of its kernel
 _ATTRIBUTES = ("MaxDynamicSharedMemorySize", "MAX_DYNAMIC_SHARED_SIZE")
-_DYNAMIC = re.compile(r"\bextern\s+__shared__\s+(?!\s*(?:alignas|__align__))[\w:\s]*?(\w+)\s*\[\s*\]\s*;")
+_DYNAMIC = re.compile(
+    r"\bextern\s+__shared__\s+(?!\s*(?:alignas|__align__))[\w:\s]*?(?P<type>\w+)\s+(?P<name>\w+)\s*\[\s*\]\s*;"
+)
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _SWIZZLED = {128: 1024, 64: 512, 32: 256}  # the alignment in bytes that a swizzle's pattern repeats at
 
 
 def unaligned_tiles(text: str, arguments: Iterable[Argument]) -> Iterator[Bug]:
     """Find dynamic shared memory without an alignment, into which bulk copies swizzle tiles.
 
-    A source that computes with the alignment, or one less, anywhere aligns the address itself.
+    A source that computes with the alignment, or one less, anywhere aligns the address itself. A pointer to a structure
+    aligns nothing, whatever its members ask for, but an array of structures has the alignment of those.
     """
     swizzle = max((each.swizzle for each in arguments if isinstance(each, TensorMap)), default=0)
     needed = _SWIZZLED.get(swizzle, 0)
     number, less = (rf"(?:{each}|0x0*{each:x})u?l*" for each in (needed, needed - 1))
-    aligned = rf"[%/*]\s*{number}\b|\b{number}\s*-|\b{less}\b|\balign|aligned\b"
-    if not needed or re.search(aligned, text, re.IGNORECASE):
+    aligned = rf"[%/*]\s*{number}\b|\b{number}\s*-|\b{less}\b|\balign(?!as\b)|aligned\b"
+    code = _STRING.sub('""', without_comments(text.encode()).decode())
+    if not needed or re.search(aligned, code, re.IGNORECASE):
         return
+    luck = f"they have it by luck; alignas({needed}) asks for it"
     for found in _DYNAMIC.finditer(text):
-        asks = f"{found[1]} has no alignment, and tiles swizzled by {swizzle} bytes need {needed}: they have it by luck"
-        yield Bug("unaligned-tiles", text.count("\n", 0, found.start()) + 1, f"{asks}; alignas({needed}) asks for it")
+        if "align" in code and re.search(rf"\bstruct\b[^;{{]*\b{found['type']}\b", code):
+            continue
+        asks = f"{found['name']} has no alignment, and tiles swizzled by {swizzle} bytes need {needed}"
+        yield Bug("unaligned-tiles", text.count("\n", 0, found.start()) + 1, f"{asks}: {luck}")
 
 
 def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
