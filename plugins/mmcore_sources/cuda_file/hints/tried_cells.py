@@ -79,7 +79,7 @@ def measured(cell: Cell, kernel: Kernel | None = None) -> Result | None:
 
 def is_clean(result: Result | None, kernel: Kernel) -> bool:
     """Return whether a product is right and has no hazards."""
-    return result is not None and judged(result, kernel, "hazards").verified
+    return result is not None and result.verified and judged(result, kernel, "hazards").verified
 
 
 def is_right(cell: Cell, kernel: Kernel | None = None) -> bool:
