@@ -152,7 +152,7 @@ class BlockBatchExecutor:
             at = log.expected_at.get(offset)
             where = f" at {at.place}" if at is not None and at.line else ""
             return _STARVED.format(int(tx), where) if tx > 0 else _OVERFED.format(where)
-        return first if untouched(word) and offset not in log.arrived else ""
+        return first if untouched(word) and offset not in log.arrived | log.passed else ""
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -29,6 +29,8 @@ class MbarrierLog:
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
     # The objects that a thread has arrived at, by the same offsets.
     arrived: set[int] = field(default_factory=set)
+    # The objects of which a thread has found a phase over, by the same offsets.
+    passed: set[int] = field(default_factory=set)
     # The threads that have arrived once each and ended several phases of an object with no wait between, and the
     # arrivals that it counts, by the same offsets.
     overrun: dict[int, tuple[int, int]] = field(default_factory=dict)

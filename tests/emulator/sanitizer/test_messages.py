@@ -56,6 +56,14 @@ def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
     assert all("a first wait for parity 1" in each.hint for each in report.hazards)
 
 
+def test_a_first_wait_for_parity_1_is_no_hint_where_there_was_one() -> None:
+    source = WAITING.replace("wait(&empty, 0);", "wait(&empty, 1), wait(&empty, 0);").replace(
+        "wait(&full, 0)", "return"
+    )
+    (hazard,) = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),)).hazards
+    assert (hazard.kind, hazard.hint) == ("deadlock", "")
+
+
 def test_threads_that_use_an_mbarrier_before_it_is_initialised_lack_a_barrier_of_the_block() -> None:
     source = WAITING.replace("    __syncthreads();\n", "")
     report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))

@@ -168,8 +168,9 @@ def _wait(
         machine.observers.fence(_fenced(kind), mask)
     _report_misuse(kind, execution, address[0], words, _ONE)
     done = over(words, phase[0])
+    passed = machine.batch.narrow(mask, done)
+    machine.mbarriers.passed |= _offsets(execution._replace(mask=passed), address[0])
     if machine.observers:
-        passed = machine.batch.narrow(mask, done)
         awaited = None if kind.parity else contents(phase[0]).parity
         places, parity = machine.memory.places(address[0]), contents(words).parity
         machine.observers.event(Passed(places, parity, passed, at, relaxed, awaited))
