@@ -21,7 +21,7 @@ from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import read_cubin
 from mmcore_cuda.nvrtc import Nvrtc, plan_compilation
-from mmcore_cuda.nvrtc.bindings import nvrtc_version
+from mmcore_cuda.nvrtc.bindings import lacking, nvrtc_version
 from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.tables import cases, section_of
 
@@ -331,3 +331,14 @@ def test_a_macro_that_the_source_defines_itself_is_refused(cu_file: Path, define
 
 def test_a_macro_that_the_source_defines_as_the_config_does_is_compiled(cu_file: Path) -> None:
     assert compiled(cu_file, f"#define VALUE 1.0f\n{SOURCE}").functions
+
+
+def test_an_instruction_that_a_later_architecture_lacks_is_named_once() -> None:
+    place = "ptxas application ptx input, line"
+    log = "\n".join(
+        f"{place} {line}; error   : Instruction 'wgmma.fence' {why} 'sm_100'"
+        for line in (8, 9)
+        for why in ("not supported on .target", "cannot be compiled for architecture")
+    )
+    assert lacking(log) == ["wgmma.fence"]
+    assert lacking(f"{log}\n{place} 10; error   : Parsing error near ';': syntax error") == []

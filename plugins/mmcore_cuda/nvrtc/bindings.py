@@ -25,7 +25,9 @@ _NO_FILE = re.compile(r"(?:could not|cannot) open source file \"(.*?)\"")
 _OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
 # NVRTC's warning about a macro that an option defines and the source defines differently.
 _REDEFINED = re.compile(r'^(.+?)\((\d+)\): warning #47-D: incompatible redefinition of macro "(\w+)"', re.MULTILINE)
-_LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
+_LACKING = re.compile(
+    r"\w+ '(?P<name>[^']+)'.* (?:(?:requires|not supported on) \.target|cannot be compiled for architecture) .*"
+)
 # Code that NVRTC takes from its cache has no report of its registers, and no warnings.
 _ASKS_REPORT, _NO_CACHE = "--ptxas-options=-v", "--no-cache"
 # NVRTC's file name for an error in a name expression.
