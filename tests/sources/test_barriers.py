@@ -167,6 +167,20 @@ def test_a_return_that_skips_a_barrier_is_named_and_undone(folder: Path) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("rest", "advice"),
+    [("else { x[i][j] = 0; }", "a barrier of the branch's threads alone, bar.sync "), ("", "guards on the loads ")],
+)
+def test_a_barrier_in_the_branch_of_a_role_is_one_of_its_threads(rest: str, advice: str, folder: Path) -> None:
+    role = f"int role = i / 4;\n    if (role == 1) {{\n        __syncthreads();\n    }} {rest}\n"
+    text = TILED.replace("    if (row < n && col < n) c", f"    {role}    if (row < n && col < n) c")
+    (folder / "my.cu").write_text(text)
+    line = text[: text.index("if (role")].count("\n") + 1
+    output = command("run", "my.cu", "--block", "8x8", "--size", "16", "--device", "emulator", "--seed", "1").stdout
+    assert f"does not take the branch of line {line}, and does not reach the barrier" in output
+    assert f"; try {advice}" in output
+
+
 def test_a_branch_around_a_barrier_is_named_and_removed(folder: Path) -> None:
     text = TILED.replace("    for (int t", "    if (row < n && col < n) {\n    for (int t").replace(
         "    if (row < n && col < n) c", "    c"

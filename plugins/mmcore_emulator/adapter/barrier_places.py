@@ -18,6 +18,9 @@ _EARLIER = re.compile(r" at ([^,:]+):(\d+)(?:, called at ([^,:]+):(\d+))?, with 
 _CARRIED = " in the next iteration of "
 _OF_PART = ", where all threads of the block reach it"
 _CONDITION, _RETURN = re.compile(r"\s*if\b"), re.compile(r"\breturn\b")
+_ELSE, _NAME = re.compile(r"\belse\b"), re.compile(r"\b[a-z_]\w*")
+_THREADS = re.compile(r"\b(?:threadIdx\.[xyz]|warpSize)\b")
+_OF_ROLE = "a barrier of the branch's threads alone, bar.sync of another number than 0 with their count, or none there"
 _MOST = 3
 
 
@@ -124,10 +127,33 @@ def _with_cause(skipped: Violation, statements: Sequence[Statement], lines: Sequ
             why, what = ("has ended in", "return") if returns else ("does not take the branch of", "if")
         case _:
             return skipped
+    guards = f"guards on the loads and the store instead of the {what} in line {line}"
     return replace(
         skipped,
         message=skipped.message.replace(" has ended,", f" {why} line {line},", 1),
-        hint=f"guards on the loads and the store instead of the {what} in line {line}",
+        hint=guards if returns or not _gives_roles(statements, lines, line) else _OF_ROLE,
+    )
+
+
+def _gives_roles(statements: Sequence[Statement], lines: Sequence[str], line: int) -> bool:
+    """Return whether the condition in a line is one of threads alone, and the others take an else."""
+    for each in (each for each in statements if each.has(line)):
+        if each.line == line and each.kind == "branch":
+            between = [
+                at for at in range(line, each.last + 1) if not any(inner.body and inner.has(at) for inner in each.body)
+            ]
+            has_else = any(_ELSE.search(lines[at - 1]) for at in between)
+            return has_else and _is_of_threads(lines[line - 1].partition("(")[2], "\n".join(lines))
+        return _gives_roles(each.body, lines, line)
+    return False
+
+
+def _is_of_threads(expression: str, text: str, depth: int = 4) -> bool:
+    """Return whether an expression has names of threads and constants alone, or of variables that such ones set."""
+    names = {*_NAME.findall(_THREADS.sub("", expression))}
+    values = {name: re.findall(rf"\b{name}\s*=(?!=)\s*([^,;]+)[,;]", text) for name in names}
+    return depth > 0 and all(
+        several and all(_is_of_threads(value, text, depth - 1) for value in several) for several in values.values()
     )
 
 
