@@ -6,14 +6,19 @@ callers catch the class.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmcore.messages import suggestion
+
 _OURS = Path(__file__).parent
 _STANDARD = Path(os.__file__).parent
+_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 
 
 class MmcoreError(Exception):
@@ -158,7 +163,19 @@ def described(error: BaseException) -> str:
         text = str(error)
     except Exception:  # a plugin's class may fail at that, too
         text = "(its text cannot be read)"
-    return text if isinstance(error, MmcoreError) else " ".join(f"{type(error).__name__}: {text}".split())
+    if isinstance(error, MmcoreError):
+        return text
+    return " ".join(f"{type(error).__name__}: {text}{_similar_parameter(text)}".split())
+
+
+def _similar_parameter(text: str) -> str:
+    """Return ". Did you mean 'block'?" where Python before 3.13 refuses a mistyped argument of a class of mmcore."""
+    refused = _UNEXPECTED.fullmatch(text)
+    refusing = getattr(sys.modules.get("mmcore"), refused[1], None) if refused else None
+    if refused is None or not isinstance(refusing, type):
+        return ""
+    near = suggestion(refused[2], inspect.signature(refusing).parameters)
+    return near and f". {near[0].upper()}{near[1:]}"
 
 
 def place(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from mmcore.errors import DuplicateName, MmcoreError, UnknownName
 from mmcore.messages import suggestion
 
 FAILED_HINT = "; a plugin that failed to load may bring it, and mmcore doctor says which did"
+NEW_HINT = "; a new entry point counts once its package is installed again"
 _T = TypeVar("_T")
 
 
@@ -89,5 +90,6 @@ class PluginTable(dict[str, Registered[_T]]):
             raise self._unknown(f"there is no {self._kind} {name!r}: {reasons[0]}")
         command, names = self._listed_by, ", ".join(self) or "none"
         known = f"{command} shows what there is" if command else f"there are {names}"
-        hint = suggestion(name, self) or known
-        raise self._unknown(f"there is no {self._kind} {name!r}; {hint}{FAILED_HINT if failed else ''}")
+        near = suggestion(name, self)
+        hint = FAILED_HINT if failed else "" if near else NEW_HINT
+        raise self._unknown(f"there is no {self._kind} {name!r}; {near or known}{hint}")

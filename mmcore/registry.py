@@ -21,7 +21,7 @@ from mmcore.errors import InvalidKernel, MmcoreError, UnknownKernel, described
 from mmcore.files import read_bytes
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel, KernelReference, is_file
-from mmcore.plugin_table import FAILED_HINT, Origin, PluginTable
+from mmcore.plugin_table import FAILED_HINT, NEW_HINT, Origin, PluginTable
 from mmcore.plugins import GROUP, LOADED_HOOKS, Plugins, named_target
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Registry(Plugins):
         for pattern in globs if patterns else ():
             if not fnmatch.filter(self.kernels, pattern):
                 hint = f"no kernel's name matches {pattern!r}; mmcore list-kernels shows what there is"
-                raise UnknownKernel(hint + (FAILED_HINT if self.failed else ""))
+                raise UnknownKernel(hint + (FAILED_HINT if self.failed else NEW_HINT))
         names = {name for pattern in globs for name in fnmatch.filter(self.kernels, pattern)}
         selected = [each.item for name, each in self.kernels.items() if name in names]
         if not patterns:

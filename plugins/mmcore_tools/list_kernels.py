@@ -14,7 +14,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
 from mmcore.messages import visible
-from mmcore.plugin_table import Registered
+from mmcore.plugin_table import NEW_HINT, Registered
 
 
 @click.command("list-kernels")
@@ -48,7 +48,7 @@ def _select(kernels: list[Kernel], patterns: tuple[str, ...], reference: str | N
     families = ", ".join(dict.fromkeys(map(_family, kernels))) or "no kernels at all"
     for pattern in patterns:
         if not any(_matches(kernel, pattern) for kernel in kernels):
-            raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}")
+            raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}{NEW_HINT}")
     selected = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
     if reference is not None:
         words = reference.casefold()

@@ -572,10 +572,23 @@ def test_a_module_without_hooks_is_no_plugin() -> None:
     assert len(registry.manager.get_plugins()) == 1
 
 
+def test_a_mistyped_field_of_a_declaration_has_the_right_name_in_its_report() -> None:
+    def mmcore_kernels() -> mmcore.Kernel:
+        return mmcore.Kernel(name="acme.fast", acumulator="float32")  # type: ignore[call-arg]
+
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=[mmcore_kernels]), "acme.fast", "acme-kernels")
+    assert re.search("'acumulator'. Did you mean '?accumulator", str(registry.failed[0]))
+
+
 def test_a_pattern_that_matches_nothing_may_be_a_failed_plugins() -> None:
     registry = Registry()
     registry.add(plugin(mmcore_kernels=[kernel()]), "acme.fast", "acme-kernels")
-    for hint in ("", "; a plugin that failed to load may bring it, and mmcore doctor says which did"):
+    hints = (
+        "; a new entry point counts once its package is installed again",
+        "; a plugin that failed to load may bring it, and mmcore doctor says which did",
+    )
+    for hint in hints:
         for asked in (lambda: registry.matching(["other.*"]), lambda: registry.kernel("zzz")):
             with pytest.raises(mmcore.UnknownKernel) as error:
                 asked()

@@ -231,7 +231,7 @@ def test_kernels_are_chosen_by_type() -> None:
     ("wanted", "reason"),
     [
         ({"kernels": ("upc.kernel12",)}, "there is no kernel 'upc.kernel12'; did you mean "),
-        ({"kernels": ("acme.*",)}, "no kernel's name matches 'acme.*'; mmcore list-kernels shows what there is"),
+        ({"kernels": ("acme.*",)}, "no kernel's name matches 'acme.*'; mmcore list-kernels shows what there is; "),
         ({"kernels": ("upc.*",), "dtypes": ("float64",)}, "none of the selected kernels takes float64"),
     ],
 )

@@ -116,8 +116,9 @@ def test_configs_are_listed_by_their_free_parameters(declared: list[dict[str, An
 
 def test_without_any_kernel_a_filter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_tools.list_kernels.loaded_registry", Registry)
-    assert (
-        mmcore("list-kernels", "upc").stderr == "Error: no kernel's name matches 'upc'; there are no kernels at all\n"
+    assert mmcore("list-kernels", "upc").stderr == (
+        "Error: no kernel's name matches 'upc'; there are no kernels at all; "
+        "a new entry point counts once its package is installed again\n"
     )
     assert mmcore("list-kernels", "--dtype", "f32").stderr == (
         "Error: none of these kernels takes float32; they take nothing: there are none\n"
