@@ -234,11 +234,16 @@ int main()
 
 
 @pytest.mark.parametrize(
-    ("grid", "rounds_down"),
-    [("n // 16, m", True), ("ceil(m / (16 * bx // 32)), ceil(n / 16)", False), ("max(1, m // 16)", True)],
+    ("grid", "rounds_down", "vectors"),
+    [
+        ("n // 16, m", True, {}),
+        ("ceil(m / (16 * bx // 32)), ceil(n / 16)", False, {}),
+        ("max(1, m // 16)", True, {}),
+        ("ceil(n // 4 / 16), ceil(m / 16)", False, {"n": 4}),
+    ],
 )
-def test_a_quotient_of_a_size_alone_rounds_a_grid_down(grid: str, rounds_down: bool) -> None:
-    assert LaunchText(grid).rounds_down == rounds_down
+def test_a_quotient_of_a_size_alone_rounds_a_grid_down(grid: str, rounds_down: bool, vectors: dict[str, int]) -> None:
+    assert (LaunchText(grid).rounds_down, LaunchText(grid).vectors) == (rounds_down, vectors)
 
 
 STEPS = """__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)

@@ -24,7 +24,7 @@ def vector_rows(result: Result, file: FileKernel) -> Iterator[str]:
     like = {name: getattr(result.cell, name) for name in "mnk"}
     failed = next((each for each in result.sizes if not each["right"]), like)
     small = small_cell(result.cell, file.kernel)
-    for names, which in (("nk", "n and k"), ("mnk", "m, n and k")):
+    for names, which in (("k", "k"), ("n", "n"), ("nk", "n and k"), ("mnk", "m, n and k")):
         sizes = (ceil_div(failed[name], count) * count if name in names else failed[name] for name in "mnk")
         cell = at_sizes(small, file.kernel, *sizes)
         if is_clean(measured(cell), file.kernel):

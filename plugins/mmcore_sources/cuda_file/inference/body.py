@@ -23,18 +23,25 @@ _MOST_EXPRESSIONS = 200_000
 _ZERO = re.compile(r"0*(?:0\.?|\.0)0*[fF]?")
 _COMBINES = re.compile(r"atomic(?:Add|Sub|CAS)|\w+\.fetch_(?:add|sub)|asm.*\b(?:red|atom)\.", re.DOTALL)
 _WMMA = re.compile(r"(?:\w+::)*(?:load|store)_matrix_sync")
-_CASTS = ("static_cast", "int", "unsigned", "size_t")
+_CASTS = ("static_cast", "reinterpret_cast", "const_cast", "int", "unsigned", "size_t", "long")
 
 
 @dataclass(frozen=True)
 class Body:
-    """The variables and accesses of one kernel."""
+    """The variables and accesses of one kernel.
+
+    Attributes:
+        function: the kernel.
+        skipped: the first byte and the end of each branch that is never taken.
+    """
 
     function: Function
+    skipped: tuple[tuple[int, int], ...] = ()
 
     @functools.cached_property
     def _nodes(self) -> list[Node]:
-        return list(walk(self.function.body))
+        nodes = list(walk(self.function.body))
+        return [each for each in nodes if not any(start <= each.start_byte < end for start, end in self.skipped)]
 
     @functools.cached_property
     def names(self) -> frozenset[str]:

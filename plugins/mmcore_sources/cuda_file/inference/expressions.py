@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -184,9 +184,28 @@ class LaunchText:
     @property
     def rounds_down(self) -> bool:
         """True if the grid has a quotient of a size that is rounded down."""
-        nodes = [node for part in parse_expressions(self.grid, "the grid") for node in ast.walk(part)]
-        quotients = (each for each in nodes if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv))
-        return any(names_in(each.left) & {"m", "n", "k"} for each in quotients)
+        return any(self._quotients(rounded_up=False))
+
+    @property
+    def vectors(self) -> dict[str, int]:
+        """The elements of the vectors that the grid counts by size: 4 for n in ``ceil(n // 4 / 16)``."""
+        pairs = ((each.left, each.right) for each in self._quotients(rounded_up=True))
+        return {
+            size.id: width.value
+            for size, width in pairs
+            if isinstance(size, ast.Name) and isinstance(width, ast.Constant) and isinstance(width.value, int)
+        }
+
+    def _quotients(self, *, rounded_up: bool) -> Iterator[ast.BinOp]:
+        """Yield the grid's quotients of sizes that are rounded down; those within a number that is rounded up, or not."""
+        waiting = [(part, False) for part in parse_expressions(self.grid, "the grid")]
+        while waiting:
+            node, within = waiting.pop()
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+                if within == rounded_up and names_in(node.left) & {"m", "n", "k"}:
+                    yield node
+            within |= isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil"
+            waiting += [(each, within) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         values = launch_values(problem, config)

@@ -202,7 +202,7 @@ class Reader:
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
         """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""
         try:
-            return self._typed(parts[1 if self._holds(parts[0], depth) else 2], depth + 1)
+            return self._typed(parts[1 if self.holds(parts[0], depth) else 2], depth + 1)
         except Unreadable:
             values = list[tuple[ast.expr, bool]]()
             for part in parts[1:]:
@@ -212,12 +212,18 @@ class Reader:
                 raise
             return values[0]
 
-    def _holds(self, node: Node, depth: int) -> bool:
+    def holds(self, node: Node, depth: int = 0) -> bool:
         """Return whether a condition on constants holds; raise :class:`Unreadable` for another condition."""
         node = without_parentheses(node)
-        compare = _COMPARISONS.get(text_of(node.children[1])) if node.type == "binary_expression" else None
-        sides = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
-        left, right = (constant(self.number(each, depth + 1)) for each in sides)
+        sign = text_of(node.children[1]) if node.type == "binary_expression" else ""
+        if node.type == "unary_expression" and text_of(node.children[0]) == "!":
+            return not self.holds(node.children[1], depth + 1)
+        if sign in ("&&", "||"):
+            sides = (self.holds(node.children[position], depth + 1) for position in (0, 2))
+            return all(sides) if sign == "&&" else any(sides)
+        compare = _COMPARISONS.get(sign)
+        operands = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
+        left, right = (constant(self.number(each, depth + 1)) for each in operands)
         if left is None or right is None:
             raise Unreadable(text_of(node))
         return (compare or operator.ne)(left, right)

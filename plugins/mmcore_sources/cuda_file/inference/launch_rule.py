@@ -65,7 +65,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         notes.append(Note("launch", "ordinary", why, ""))
     text = LaunchText(grid, str(shared), source.cooperative and ordinary is None, launched_cluster(source, launch))
-    if text.rounds_down and "gridDim" not in text_of(body.function.body):
+    if (text.rounds_down or text.vectors) and "gridDim" not in text_of(body.function.body):
         constraints.append(SomeBlock(text, roles.square))
     if (condition := launch_condition(kernel, roles)) is not None:
         other = None if callable(block) else other_instance(kernel, chosen.entry, condition, text)

@@ -80,7 +80,7 @@ def program_sizes(
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
     if not rule.rounds_down and guards(body, set(roles.sizes)):
-        if vectors := cast_vectors(body, roles.pointers):
+        if vectors := rule.vectors | cast_vectors(body, roles.pointers):
             return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         fragments = whole_fragments(source, body)
         if not fragments:

@@ -20,6 +20,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
+from mmcore_sources.cuda_file.inference.fixed_branches import skipped_branches
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters
@@ -130,7 +131,8 @@ def read_kernel(
     known = {**defines, **parameters}
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
-    body = Body(function.with_types({**chosen.types, **of_macros, **source.types}))
+    function = function.with_types({**chosen.types, **of_macros, **source.types})
+    body = Body(function, (*skipped_branches(source, function.body, {**chosen.values, **known}),))
     refuse_undefined(file, source, body, launch, {**chosen.values, **known}, known)
     return SourceKernel(
         file=file,
