@@ -6,11 +6,12 @@ callers catch the class.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,19 @@ def place(error: BaseException) -> str:
         if not _is_foreign(frame.filename):
             return f"{Path(frame.filename).name}:{frame.lineno}"
     return ""
+
+
+@contextlib.contextmanager
+def asking(what: str, about: str) -> Iterator[None]:
+    """Turn what a plugin's code, such as "acme.fast: its launch rule", raises into one sentence with file and line."""
+    try:
+        yield
+    except Unsupported:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
+        where = ", ".join(filter(None, (place(error), f"for {about}")))
+        raise InvalidKernel(f"{what}{reason} ({where})") from error
 
 
 def _is_foreign(filename: str) -> bool:

@@ -25,7 +25,7 @@ from mmcore.devices.base import (
     Operand,
 )
 from mmcore.devices.violations import Violation
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, asking
 from mmcore.kernel.arguments import (
     MATRICES,
     Argument,
@@ -37,8 +37,8 @@ from mmcore.kernel.arguments import (
     scalar_of,
     scalar_value,
 )
-from mmcore.kernel.launch import Launch, asking
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, resource_violations, static_memory_violations, violation
 
 
@@ -168,7 +168,6 @@ class LoadedKernel:
             return BoundCall(kernel.call(problem, config, operands))
 
     def _bound_argument(self, argument: Argument) -> BoundArgument:
-        problem = self.plan.problem
         match argument:
             case Workspace(label) | ("A" | "B" | "C" as label):
                 return self.buffers[label]
@@ -179,7 +178,7 @@ class LoadedKernel:
             case Struct(members):
                 return np.void(laid_out([_content(self._bound_argument(member)) for member in members]))
             case _:
-                return bound_number(argument, problem)
+                return bound_number(argument, self.plan)
 
     def _bound_map(self, map: TensorMap, name: str) -> MatrixMap:
         """Return a tensor map with its buffer."""
@@ -205,10 +204,10 @@ class LoadedKernel:
         return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
 
 
-def bound_number(argument: str | Scalar, problem: Problem) -> np.generic:
+def bound_number(argument: str | Scalar, plan: Plan) -> np.generic:
     """Return the number of a scalar argument in its type."""
-    scalar = scalar_of(argument, problem)
-    number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
+    scalar = scalar_of(argument, plan.problem)
+    number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, plan.problem, plan.config))
     return number
 
 

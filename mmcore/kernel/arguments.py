@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, asking
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import native
 from mmcore.kernel.problem import Problem, dtype_named
@@ -31,6 +31,9 @@ _INTEGERS = {
 _BEYOND = {"float16": 65520, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
+NumberRule: TypeAlias = Callable[[Problem, Config], float]
+
+
 @dataclass(frozen=True)
 class Scalar:
     """A number passed by value.
@@ -38,11 +41,11 @@ class Scalar:
     Attributes:
         value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"), or
             the logarithm of a size that is a power of two, as "log2(n)", or a leading dimension in bytes, "bytes(lda)",
-            or a size that counts vectors of 2, 4 or 8 elements, "n/4".
+            or a size that counts vectors of 2, 4 or 8 elements, "n/4", or a rule ``(problem, config) -> number``.
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
-    value: float | str
+    value: float | str | NumberRule
     type: str = "int32"
 
 
@@ -131,6 +134,8 @@ def check_argument(argument: Argument) -> None:
         case Scalar(int() | float() as number, dtype):
             if not _holds(dtype, number):
                 raise InvalidKernel(f"{number!r} is no {dtype}")
+        case Scalar(value) if callable(value):
+            return
         case Scalar(value) if not isinstance(value, str):
             raise InvalidKernel(f"{value!r} is no number, and cannot be a scalar argument")
         case TensorMap(matrix) if matrix not in MATRICES and not (argument.extents and argument.dtype):
@@ -180,8 +185,14 @@ def scalar_of(argument: str | Scalar, problem: Problem) -> Scalar:
     return argument if isinstance(argument, Scalar) else Scalar(argument)
 
 
-def scalar_value(scalar: Scalar, problem: Problem) -> float:
-    """Return the number of a scalar argument. Raises :class:`InvalidKernel` if its type cannot hold it."""
+def scalar_value(scalar: Scalar, problem: Problem, config: Config) -> float:
+    """Return the number of a scalar argument. Raises InvalidKernel if its rule fails or its type cannot hold it."""
+    if callable(scalar.value):
+        with asking("the rule of a number", f"{problem} with {config}"):
+            number = native(scalar.value(problem, config))
+            if type(number) not in (int, float) or not _holds(scalar.type, number):
+                raise InvalidKernel(f"{number!r} is no {scalar.type}")
+            return cast(float, number)
     if not isinstance(scalar.value, str):
         return scalar.value
     if scalar.value in LOGARITHMS:

@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
-from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
+from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError, asking
 from mmcore.files import read_text
 from mmcore.kernel.arguments import PITCHES, Argument, Scalar, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint, FixingConstraint
 from mmcore.kernel.declared_values import check_forms, check_name, check_values, require, settled
 from mmcore.kernel.geometry import Shape
-from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
+from mmcore.kernel.launch import Launch, covering_grid, tiles_over_read
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore.errors import InvalidKernel, Unsupported, place
+from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, check_argument
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3, Shape, ceil_div, dim3, native
@@ -86,16 +84,3 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
     last = {"A": (rows - 1, depth - 1), "B": (depth - 1, columns - 1)}
     reach = {matrix: sum(map(operator.mul, at, problem.strides(matrix))) + 1 for matrix, at in last.items()}
     return {matrix: max(0, count - problem.span(matrix)) for matrix, count in reach.items()}
-
-
-@contextlib.contextmanager
-def asking(what: str, about: str) -> Iterator[None]:
-    """Turn what a plugin's code, such as "acme.fast: its launch rule", raises into one sentence with file and line."""
-    try:
-        yield
-    except Unsupported:
-        raise
-    except (Exception, SystemExit) as error:
-        reason = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
-        where = ", ".join(filter(None, (place(error), f"for {about}")))
-        raise InvalidKernel(f"{what}{reason} ({where})") from error

@@ -152,7 +152,7 @@ def _check_arguments(planned: Plan) -> None:
                 sizes = f"{known.nbytes} bytes and {each.nbytes}"
                 raise InvalidKernel(f"its workspace {each.name!r} is declared with {sizes}")
             if isinstance(each, Scalar) or (isinstance(each, str) and each not in MATRICES):
-                scalar_value(scalar_of(each, planned.problem), planned.problem)
+                scalar_value(scalar_of(each, planned.problem), planned.problem, planned.config)
     except InvalidKernel as error:
         raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
 

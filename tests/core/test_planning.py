@@ -227,6 +227,9 @@ def test_a_limit_that_several_launches_exceed_is_reported_once() -> None:
         ((Workspace("parts", 8), Workspace("parts", 9)), "its workspace 'parts' is declared with 8 bytes and 9"),
         (("n",), "n = 2147483648 is passed as int32, which cannot hold it"),
         ((Scalar("n", "uint16"),), "n = 2147483648 is passed as uint16, which cannot hold it"),
+        ((Scalar(lambda problem, config: problem.n),), "the rule of a number: 2147483648 is no int32"),
+        ((Scalar(lambda problem, config: "4"),), "the rule of a number: '4' is no int32"),
+        ((Scalar(lambda problem, config: 1 // 0),), "the rule of a number failed: ZeroDivisionError"),
     ],
 )
 def test_arguments_that_contradict_each_other_or_do_not_hold_their_size(arguments: tuple[Any, ...], said: str) -> None:
@@ -236,7 +239,8 @@ def test_arguments_that_contradict_each_other_or_do_not_hold_their_size(argument
 
 
 def test_an_argument_that_holds_its_size() -> None:
-    own = kernel(arguments=(Scalar("n", "uint32"), Scalar("k", "int8"), "m"), launch=rule(Launch((1,), (1,))))
+    half = Scalar(lambda problem, config: problem.k // 2, "int8")
+    own = kernel(arguments=(Scalar("n", "uint32"), Scalar("k", "int8"), "m", half), launch=rule(Launch((1,), (1,))))
     assert reasons(own, 1, 2**32 - 1, 127, device=DeviceProperties(memory_bytes=1 << 50)) == ()
 
 

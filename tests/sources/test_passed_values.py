@@ -329,3 +329,48 @@ def test_a_pitch_that_the_kernel_divides_by_sizeof_is_in_bytes(folder: Path) -> 
     result = emulated("run my.cu --size 20x30x40 --lda 48 --quiet")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS")
     assert emulated("run my.cu --size 20x30x40 --quiet --args A,B,C,m,n,k,bytes(lda),ldb,bytes(ldc)").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "const float *row = (const float *)((const char *)A + y * pitchA);",
+        "const char *bytes = reinterpret_cast<const char *>(A); auto row = (const float *)(bytes + y * pitchA);",
+        "const float *row = (const float *)(reinterpret_cast<const char *>(A) + y * pitchA);",
+    ],
+)
+def test_a_pitch_that_the_kernel_adds_to_bytes_is_in_bytes(folder: Path, rows: str) -> None:
+    text = f"""
+        __global__ void f(const float *A, size_t pitchA, const float *B, float *C, int m, int n, int k)
+        {{
+            int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+            if (x >= n || y >= m) return;
+            {rows}
+            float sum = 0;
+            for (int i = 0; i < k; i++) sum += row[i] * B[i * n + x];
+            C[y * n + x] = sum;
+        }}"""
+    assert kernel(text).arguments[1] == Scalar("bytes(lda)", "uint64")
+    (folder / "my.cu").write_text(text)
+    assert emulated("run my.cu --size 20x30x40 --lda 48 --quiet").exit_code == 0
+
+
+@pytest.mark.parametrize("condition", ["TA", "!TA == false", "TA && TB", "TA || TB == 7"])
+def test_branches_that_an_instance_never_takes_do_not_count(condition: str) -> None:
+    text = f"""
+        template <bool TA, bool TB>
+        __global__ void f(const float *A, const float *B, float *C, int m, int n, int k)
+        {{
+            int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+            if (i >= m || j >= n) return;
+            float sum = 0;
+            for (int p = 0; p < k; p++) {{
+                float a;
+                if ({condition}) a = A[p + i * k]; else a = A[i + p * m];
+                sum += a * (TB ? B[j + p * n] : B[p + j * k]);
+            }}
+            C[i + j * m] = sum;
+        }}
+        void go(const float *A, const float *B, float *C, int m, int n, int k)
+        {{ f<false, false><<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(A, B, C, m, n, k); }}"""
+    assert kernel(text).column_major == "ABC"

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.compile.compiled_module import Binary, CompiledFunction, CompiledModule
-from mmcore.errors import CompileError, InvalidKernel, Unsupported
+from mmcore.errors import CompileError, InvalidKernel, Unsupported, asking
 from mmcore.files import read_bytes
-from mmcore.kernel.launch import asking
 from mmcore.planning.plan import Plan
 from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, read_cubin, read_ptx
 from mmcore_cuda.binaries.ptxas_log import Resources, resources

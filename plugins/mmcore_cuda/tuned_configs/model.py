@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, MmcoreError
+from mmcore.errors import InvalidKernel, MmcoreError, asking
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import ceil_div
-from mmcore.kernel.launch import asking
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.tiling import Tiling

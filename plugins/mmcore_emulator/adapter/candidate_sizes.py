@@ -27,6 +27,7 @@ from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
 _LARGEST_TILE = 1024
+_LEAST_TILE = 8
 _LONG_K, _FEW = 575, 5  # of k modulo 64, all bits are set: loops over a remainder take all their turns
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
@@ -129,9 +130,14 @@ class CodeSizes:
 
     @cached_property
     def tile(self) -> tuple[int, int]:
-        """The rows and columns of C that are whole in every launch, found from the grids, or as the config says."""
-        rows, columns, _ = self.config.tile
-        return self._least_extent("m") or max(rows, 8), self._least_extent("n") or max(columns, 8)
+        """The rows and columns of C that are whole in every launch, found from the grids, or as the config says.
+
+        Where the grid depends on one of them alone, threads go over all of the other.
+        """
+        rows, columns = self._least_extent("m"), self._least_extent("n")
+        if rows or columns:
+            return rows or _LEAST_TILE, columns or _LEAST_TILE
+        return max(self.config.tile[0], _LEAST_TILE), max(self.config.tile[1], _LEAST_TILE)
 
     def _least_extent(self, axis: str) -> int:
         """Return the extent of a tile; a grid that covers the larger of two sizes depends on k as well."""

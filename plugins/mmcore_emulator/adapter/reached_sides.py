@@ -10,7 +10,6 @@ import numpy as np
 
 from mmcore.devices.loaded_kernel import bound_number, laid_out
 from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace
-from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore_emulator.conditions.expressions import Argument as Parameter
 from mmcore_emulator.conditions.expressions import Condition, Special, leaves
@@ -103,7 +102,7 @@ def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchV
     made = []
     for launch, function in zip(planned.launches, functions, strict=True):
         parameters = function.parameters
-        contents = [_content(argument, planned.problem) for argument in planned.arguments(launch)]
+        contents = [_content(argument, planned) for argument in planned.arguments(launch)]
         by_name = {
             parameter.name: content.ljust(parameter.nbytes, b"\0")
             for parameter, content in itertools.zip_longest(parameters, contents, fillvalue=b"")
@@ -113,7 +112,7 @@ def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchV
     return made
 
 
-def _content(argument: Argument, problem: Problem) -> bytes:
+def _content(argument: Argument, planned: Plan) -> bytes:
     """Return the bytes of an argument; pointers are aligned, and tensor maps are empty."""
     match argument:
         case TensorMap():
@@ -123,6 +122,6 @@ def _content(argument: Argument, problem: Problem) -> bytes:
         case bytes():
             return argument
         case Struct(members):
-            return laid_out([_content(member, problem) for member in members])
+            return laid_out([_content(member, planned) for member in members])
         case _:
-            return bound_number(argument, problem).tobytes()
+            return bound_number(argument, planned).tobytes()

@@ -14,7 +14,7 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore.kernel.signature import signatures
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
-from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, SizeRule, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf
@@ -191,9 +191,15 @@ def _argument(argument: Any) -> str:
     if isinstance(argument, Workspace):
         return f"Workspace({_text(argument.name)}, content=bytes({argument.nbytes}))"
     if isinstance(argument, Scalar):
-        value = _text(argument.value) if isinstance(argument.value, str) else repr(argument.value)
-        return f"Scalar({value}, {_text(argument.type)})"
+        return f"Scalar({_number(argument.value)}, {_text(argument.type)})"
     return _text(argument)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, SizeRule):
+        (expression,) = parse_expressions(value.text, "the argument")
+        return f"lambda problem, config: {python_text(expression)}"
+    return _text(value) if isinstance(value, str) else repr(value)
 
 
 def _layout(layout: EncodedLayout) -> str:

@@ -64,7 +64,7 @@ class TritonBuild:
         values = self._with_heuristics(function, problem, config)
         while not hasattr(function, "params"):  # an object of @triton.heuristics or @triton.autotune
             function = function.fn
-        parameters = list(self._parameters(function, problem, values))
+        parameters = list(self._parameters(function, problem, config, values))
         named = {parameter.name for parameter in parameters}
         # nvcc contracts a·b + c, too, as Triton up to 3.9 does by default.
         options = {"enable_fp_fusion": True} | dict(self.options)
@@ -99,24 +99,26 @@ class TritonBuild:
             rules += getattr(function, "values", {}).items()
             function = function.fn
         names = [parameter.name for parameter in function.params if not parameter.is_constexpr]
-        sizes = {name: _number(each, problem) for name, each in zip(names, self.arguments, strict=False)}
+        sizes = {name: _number(each, problem, config) for name, each in zip(names, self.arguments, strict=False)}
         values = {**sizes, **{name: config[name] for name in config}}
         values |= {name: rule(values) for name, rule in rules}
         return {name: value for name, value in values.items() if name not in sizes}
 
-    def _parameters(self, function: Any, problem: Problem, config: Mapping[str, Any]) -> Iterator[_Parameter]:
-        """Yield Triton's description of each parameter."""
+    def _parameters(
+        self, function: Any, problem: Problem, config: Config, values: Mapping[str, Any]
+    ) -> Iterator[_Parameter]:
+        """Yield Triton's description of each parameter; ``values`` has those of ``tl.constexpr``."""
         arguments = iter(self.arguments)
         for parameter in function.params:
             if parameter.is_constexpr:
-                if parameter.name not in config:
+                if parameter.name not in values:
                     raise InvalidKernel(f"{parameter.name}, a tl.constexpr of {function.__name__}, is in no config")
-                yield _Parameter(parameter.name, "constexpr", _constant(config[parameter.name]))
+                yield _Parameter(parameter.name, "constexpr", _constant(values[parameter.name]))
                 continue
             argument = next(arguments, None)
             if argument is None:
                 raise InvalidKernel(f"arguments= has nothing for {parameter.name}, a parameter of {function.__name__}")
-            yield _parameter(parameter.name, argument, problem)
+            yield _parameter(parameter.name, argument, problem, config)
         if more := list(arguments):
             raise InvalidKernel(f"arguments= has {more[0]!r}, for which {function.__name__} has no parameter")
 
@@ -145,13 +147,13 @@ class _Parameter:
     divisible: bool = False
 
 
-def _number(argument: Argument | int, problem: Problem) -> Any:
+def _number(argument: Argument | int, problem: Problem, config: Config) -> Any:
     """Return the value of an argument that is a number; None for others."""
     if isinstance(argument, int):
         return argument
     if argument in MATRICES or not isinstance(argument, str | Scalar):
         return None
-    return scalar_value(Scalar(argument) if isinstance(argument, str) else argument, problem)
+    return scalar_value(Scalar(argument) if isinstance(argument, str) else argument, problem, config)
 
 
 def _constant(value: Any) -> Any:
@@ -163,7 +165,7 @@ def _constant(value: Any) -> Any:
     return value
 
 
-def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parameter:
+def _parameter(name: str, argument: Argument | int, problem: Problem, config: Config) -> _Parameter:
     if isinstance(argument, int):
         return _Parameter(name, "constexpr", argument)
     if argument in MATRICES:
@@ -175,7 +177,7 @@ def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parame
     if not isinstance(argument, str | Scalar):
         raise InvalidKernel(f"{name} cannot be a tensor map, whose parameters Triton lays out itself")
     scalar = Scalar(argument) if isinstance(argument, str) else argument
-    number = scalar_value(scalar, problem)
+    number = scalar_value(scalar, problem, config)
     return _Parameter(name, _NUMBERS[scalar.type], divisible="int" in scalar.type and number % _DIVISIBLE == 0)
 
 

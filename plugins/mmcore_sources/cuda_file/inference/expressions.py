@@ -197,12 +197,12 @@ class LaunchText:
         }
 
     def _quotients(self, *, rounded_up: bool) -> Iterator[ast.BinOp]:
-        """Yield the grid's quotients of sizes that are rounded down; those within a number that is rounded up, or not."""
+        """Yield the quotients of sizes that are rounded down, of those within a number that is rounded up, or not."""
         waiting = [(part, False) for part in parse_expressions(self.grid, "the grid")]
         while waiting:
             node, within = waiting.pop()
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-                if within == rounded_up and names_in(node.left) & {"m", "n", "k"}:
+            match node:
+                case ast.BinOp(left, ast.FloorDiv()) if within == rounded_up and names_in(left) & {"m", "n", "k"}:
                     yield node
             within |= isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil"
             waiting += [(each, within) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
@@ -225,3 +225,17 @@ class Derived:
     def __call__(self, config: Config) -> tuple[int, ...]:
         values = {name: config[name] for name in config}
         return tuple(int(evaluate(each, values)) for each in parse_expressions(self.extents, "the block"))
+
+
+@dataclass(frozen=True)
+class SizeRule:
+    """A whole number as an expression of a launch's values, ``ceil(k / 16)``."""
+
+    text: str
+
+    def __call__(self, problem: Problem, config: Config) -> int:
+        (expression,) = parse_expressions(self.text, "the argument")
+        return int(evaluate(expression, launch_values(problem, config)))
+
+    def __str__(self) -> str:
+        return self.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 from collections.abc import Iterable
 
 from mmcore.errors import InvalidKernel
@@ -20,6 +22,7 @@ from mmcore.kernel.arguments import (
 from mmcore.kernel.constraints import Multiple
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_sources.cuda_file.inference.expressions import SizeRule, parse_expressions
 from mmcore_sources.cuda_file.inference.roles import ZEROS, Roles, scalar_type, scalars_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
 
@@ -55,6 +58,10 @@ def _given(word: str, parameter: Parameter) -> Argument:
         return Scalar(float(name) if "float" in dtype else int(name), dtype or "int32")
     except ValueError:
         pass
+    with contextlib.suppress(InvalidKernel):
+        (expression,) = parse_expressions(name, "the argument")
+        if not isinstance(expression, ast.Name) and not parameter.pointer:
+            return Scalar(SizeRule(name), dtype or "int32")
     raise InvalidKernel(f"--args: {name!r} is none of {', '.join(_NAMES)}, and no number")
 
 

@@ -22,8 +22,11 @@ _LARGE = 1 << 10
 
 def extent_of(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:
     """Return an extent of a launch's grid; 1 if it is not given."""
-    extents = reader.extents(launch.geometry[0])
-    return extents[position] if position < len(extents) else ast.Constant(1)
+    parts = reader.parts(launch.geometry[0])  # others may be unreadable, such as the number of products in a batch
+    if position >= len(parts):
+        return ast.Constant(1)
+    within, part = parts[position]
+    return within.number(part)
 
 
 def host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, body: Body) -> tuple[str, ast.expr]:

@@ -11,7 +11,6 @@ from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 
-
 _BYTE = r"(?:char|u?int8_t|(?:std::)?byte)\s*(?:const\s*)?\*\s*"
 _CAST = re.compile(rf"{_BYTE}[)>]")
 _BYTES = re.compile(rf"{_BYTE}(?:const\s+)?(?:__restrict__\s*)?(\w+)\s*=")  # a variable that points to bytes

@@ -15,6 +15,7 @@ from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.arithmetic import uses_tensor_cores
+from mmcore_sources.cuda_file.inference.derived_numbers import derived_numbers, with_derived_numbers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
@@ -126,7 +127,10 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         notes = []
     else:
         by_rows = "A" not in given.get("column_major", "A")
-        roles = with_pitches(roles_of(function, body, kernel.launched, _unused(kernel), by_rows=by_rows), function)
+        derived = derived_numbers(kernel)
+        unused = _unused(kernel) | {name: kernel.launched.get(name, 1) for name in derived}
+        roles = with_pitches(roles_of(function, body, kernel.launched, unused, by_rows=by_rows), function)
+        roles = with_derived_numbers(roles, derived, function.parameters)
         shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):

@@ -83,7 +83,8 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers))
         takes = f"{function.name} takes {len(pointers)} pointer{'s' * (len(pointers) != 1)} ({listed}), not three"
-        raise InvalidKernel(f"{takes}; --args gives the role of each")
+        way = "--args gives the role of each" if len(pointers) > len("ABC") else "a product needs A, B and C"
+        raise InvalidKernel(f"{takes}; {way}")
     named = {match[1].upper(): each for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]

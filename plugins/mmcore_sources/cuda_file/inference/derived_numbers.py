@@ -1,0 +1,68 @@
+"""Numbers that a launch derives from the sizes that it passes, such as ``(K + 15) / 16`` steps of a loop."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mmcore.kernel.arguments import SIZES, Argument, Scalar
+from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.expressions import SizeRule, names_in
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
+from mmcore_sources.cuda_file.inference.parameters import parameter_names
+from mmcore_sources.cuda_file.inference.roles import Roles, scalar_type
+from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.storage import strides_of
+
+
+def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
+    """Return the expressions that a launch passes to integers that are no sizes, in the names of other parameters."""
+    launch, body = kernel.launch, kernel.body
+    if launch is None:
+        return {}
+    parameters = kernel.function.parameters
+    pairs = [*zip(parameters, launch.arguments, strict=False)]
+    integers = [pair for pair in pairs if not pair[0].pointer and "int" in scalar_type(pair[0].type)]
+    rows = [strides_of(body, each.name, {one.name for one, _ in integers}) for each in parameters if each.pointer]
+    reader = Reader.of(kernel.source, launch, parameter_names(kernel.chosen))
+    derived = dict[str, ast.expr]()
+    for parameter, argument in integers:
+        name = parameter.name
+        if usual_role(name) in SIZES or sure_role(name, {}) or {name} in rows:
+            continue
+        others = {each.name: each.name for each, passed in integers if text_of(passed) != text_of(argument)}
+        sizes = HostSizes.of(launch, [each.name for each in parameters], others, {}, square=False)
+        with contextlib.suppress(Unreadable):
+            expression = sizes.number(reader, argument)
+            if not isinstance(expression, ast.Name) and names_in(expression) & others.keys():
+                derived[name] = expression
+    return derived
+
+
+def with_derived_numbers(roles: Roles, derived: Mapping[str, ast.expr], parameters: tuple[Parameter, ...]) -> Roles:
+    """Return roles with the derived numbers that depend on nothing but sizes and the config."""
+    sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items() if role in SIZES}
+
+    def with_rule(argument: Argument, parameter: Parameter) -> Argument:
+        expression = derived.get(parameter.name)
+        passed = {each.name for each in parameters}
+        if expression is None or not names_in(expression) & passed <= sizes.keys():
+            return argument
+        return Scalar(SizeRule(_renamed(expression, sizes)), scalar_type(parameter.type))
+
+    return replace(roles, arguments=tuple(map(with_rule, roles.arguments, parameters)))
+
+
+def _renamed(expression: ast.expr, names: Mapping[str, ast.expr]) -> str:
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return names.get(name.id, name)
+
+    copied = ast.parse(ast.unparse(expression), mode="eval").body
+    return ast.unparse(Renamed().visit(copied))
