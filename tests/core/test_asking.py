@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import mmcore
-from mmcore.errors import place
-from mmcore.kernel.launch import asking
+from mmcore.errors import asking, place
 
 
 def test_ctrl_c_is_the_users() -> None:

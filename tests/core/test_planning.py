@@ -228,7 +228,7 @@ def test_a_limit_that_several_launches_exceed_is_reported_once() -> None:
         (("n",), "n = 2147483648 is passed as int32, which cannot hold it"),
         ((Scalar("n", "uint16"),), "n = 2147483648 is passed as uint16, which cannot hold it"),
         ((Scalar(lambda problem, config: problem.n),), "the rule of a number: 2147483648 is no int32"),
-        ((Scalar(lambda problem, config: "4"),), "the rule of a number: '4' is no int32"),
+        ((Scalar(lambda problem, config: 4.5),), "the rule of a number: 4.5 is no int32"),
         ((Scalar(lambda problem, config: 1 // 0),), "the rule of a number failed: ZeroDivisionError"),
     ],
 )

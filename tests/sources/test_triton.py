@@ -177,7 +177,9 @@ def test_pointers_and_numbers_have_tritons_types() -> None:
     arguments = ("A", "C", Workspace("w", 4), "m", "k", Scalar("m", "int64"), Scalar(0.5, "float32"))
     build = TritonBuild(None, arguments)
     parameters = [type("P", (), {"name": f"p{number}", "is_constexpr": False}) for number in range(len(arguments))]
-    found = build._parameters(type("F", (), {"params": parameters, "__name__": "f"}), problem, kernel.usual_configs[0])
+    found = build._parameters(
+        type("F", (), {"params": parameters, "__name__": "f"}), problem, kernel.usual_configs[0], {}
+    )
     assert [(each.type, each.divisible) for each in found] == [
         ("*fp32", True), ("*fp32", True), ("*fp32", True), ("i32", True), ("i32", False), ("i64", True), ("fp32", False)
     ]  # fmt: skip

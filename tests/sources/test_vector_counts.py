@@ -37,4 +37,4 @@ def test_a_size_in_vectors_is_a_quotient_of_multiples() -> None:
     found = kernel(TEXT, args=["A", "B", "C", "m", "n/4", "k"], block=(8, 8))
     assert found.arguments == ("A", "B", "C", "m", Scalar("n/4"), "k")
     assert Multiple("n", 4) in found.constraints
-    assert scalar_value(Scalar("n/4"), Problem(3, 20, 5)) == 5
+    assert scalar_value(Scalar("n/4"), Problem(3, 20, 5), found.usual_configs[0]) == 5

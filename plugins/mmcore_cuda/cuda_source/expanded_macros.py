@@ -21,8 +21,9 @@ _PASTED = re.compile(rb"\s*##\s*")
 _STRING = re.compile(rb"#\s*([A-Za-z_]\w*)")
 _PRAGMA = re.compile(rb'\b_Pragma\s*\(\s*"[^"\n]*"\s*\)')
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
-# (i) + (j), which reads like a cast of +j to the type i.
-_LIKE_CAST = re.compile(rb"(?:^|[^\w)\]])\(\w+\)\s*[-+*&]")
+# (i) + (j), which reads like a cast of +j to the type i, as does (i * (j)) + k.
+_BEFORE_OPERAND = re.compile(rb"(?:^|[^\w\s)\]]|\breturn)\s*\($")
+_AFTER_OPERAND = re.compile(rb"\)\s*(?:[-+*/%&),\]]|$)")
 _VARIABLE = re.compile(rb"(?!(?:char|short|int|long|unsigned|float|double|half|__\w+|\w+_t)\b)[A-Za-z_]\w*")
 _LEFT, _RIGHT = b"([{", b")]}"
 _MOST_CALLS, _LONGEST = 20_000, 1 << 18
@@ -155,7 +156,8 @@ def _with(text: bytes, values: Mapping[bytes, bytes]) -> bytes:
     for word in _WORD.finditer(visible):
         if word[0] in values:
             value, (begin, end) = values[word[0]], word.span()
-            if _LIKE_CAST.match(visible, max(begin - 2, 0)) and _VARIABLE.fullmatch(value):
+            is_operand = _BEFORE_OPERAND.search(visible[:begin]) and _AFTER_OPERAND.match(visible, end)
+            if is_operand and _VARIABLE.fullmatch(value):
                 begin, end = begin - 1, end + 1
             parts += [text[position:begin], value]
             position = end

@@ -37,7 +37,7 @@ def _stored(body: Body, c: str) -> Iterator[Node]:
             continue
         yield from walk(value)
         for name in identifiers(value):
-            for each in body.values.get(name, ()):
+            for each in body.variables.values.get(name, ()):
                 yield from walk(each)
 
 

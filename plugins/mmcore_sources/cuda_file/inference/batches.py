@@ -87,7 +87,7 @@ def is_one_product(launched: Mapping[str, int]) -> bool:
 def _line_of(body: Body, pointer: str, term: Term) -> int:
     """Return the line that adds a term to a pointer or to its index, or that of its first access."""
     names = {name for name, parameter in body.pointers.items() if parameter == pointer}
-    moved = [value for name in names for value in body.values.get(name, ()) if term in body.terms(value)]
+    moved = [value for name in names for value in body.variables.values.get(name, ()) if term in body.terms(value)]
     accesses = [each for each in walk(body.function.body) if each.type == "subscript_expression"]
     accesses = [each for each in accesses if text_of(each.children[0]) in names]
     indexed = [each for each in accesses if term in body.terms(each.children[1].named_children[0])]

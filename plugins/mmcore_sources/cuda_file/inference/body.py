@@ -11,6 +11,7 @@ from typing import TypeAlias
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.variables import Variables
 
 Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
@@ -49,28 +50,9 @@ class Body:
         return frozenset(self._words(self.function.body))
 
     @functools.cached_property
-    def values(self) -> dict[str, list[Node]]:
-        """The values assigned or added to each local variable, in order."""
-        assigned: dict[str, list[Node]] = {}
-        for node in self._nodes:
-            if node.type == "declaration":
-                for name, value in initializers(node):
-                    assigned.setdefault(name, []).append(value)
-            elif node.type == "assignment_expression" and text_of(node.children[1]) in ("=", "+="):
-                assigned.setdefault(text_of(node.children[0]), []).append(node.children[2])
-        return assigned
-
-    @functools.cached_property
-    def changing(self) -> set[str]:
-        """The variables that take several values, including those of loops."""
-        names = set()
-        for node in self._nodes:
-            target = node.children[0] if node.type == "assignment_expression" else None
-            if node.type == "update_expression":
-                target = node.child_by_field_name("argument")
-            if target is not None and target.type == "identifier":
-                names.add(text_of(target))
-        return names
+    def variables(self) -> Variables:
+        """Its local variables."""
+        return Variables(self._nodes)
 
     @functools.cached_property
     def pointers(self) -> dict[str, str]:
@@ -187,7 +169,8 @@ class Body:
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
         """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
         names = {name for name, parameter in self.pointers.items() if parameter == pointer}
-        moved = [term for name in sorted(names) for value in self.values.get(name, ()) for term in self.terms(value)]
+        values = [value for name in sorted(names) for value in self.variables.values.get(name, ())]
+        moved = [term for value in values for term in self.terms(value)]
         moved = [tuple(factor for factor in term if factor not in names) for term in moved]
         moved = [term for term in moved if term]
         for node in self._nodes:
@@ -238,10 +221,10 @@ class Body:
             terms = [(*(each for each in term if each != "1"), power) for term in shifted]
         elif (element := _addressed(node)) is not None:
             terms = [*self.terms(element.children[0], seen), *self.terms(element.children[1].named_children[0], seen)]
-        elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
-            expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
+        elif node.type == "identifier" and (name := text_of(node)) in self.variables.values.keys() - seen:
+            expanded = [term for value in self.variables.values_at(node) for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
-            terms = [(name,)] * (name in self.changing) + expanded
+            terms = [(name,)] * (name in self.variables.changing) + expanded
         elif (
             node.type not in ("identifier", "number_literal")
             and text_of(node) not in self._fields

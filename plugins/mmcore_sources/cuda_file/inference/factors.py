@@ -69,7 +69,8 @@ def constant_factors(source: Program, body: Body, c: str) -> Mapping[str, Factor
             scaling += [factor for factor, rest in terms if not rest]
             continue
         old = [factor for factor, rest in terms if _has(body, rest, c)]
-        product = [factor for factor, rest in terms if not _has(body, rest, c) and set(rest) - body.values.keys()]
+        local = body.variables.values.keys()
+        product = [factor for factor, rest in terms if not _has(body, rest, c) and set(rest) - local]
         if sign == "=" and old and not product:
             scaling += old
         else:

@@ -50,9 +50,9 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
             return Layout(row, column, (), width, threads, flat=True)
         tall, wide = (_of_thread(part, axis, strides) for part, axis in ((rows, row), (columns, column)))
         single = all(len(set(term) - strides) == 1 for term in filter(_is_of_thread, terms))
-        down, across = (_between(part, body.changing, strides) if single else () for part in (rows, columns))
+        down, across = (_between(part, body.variables.changing, strides) if single else () for part in (rows, columns))
         tiled = (*(rows if row else ()), *(columns if column else ()))  # else a loop covers all rows or columns
-        looped = any(body.changing & set(term) for term in tiled)
+        looped = any(body.variables.changing & set(term) for term in tiled)
         return Layout(row, column, height, width, threads, tall, wide, down=down, across=across, looped=looped)
     return None
 

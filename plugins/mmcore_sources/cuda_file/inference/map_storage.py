@@ -112,4 +112,4 @@ def _is_place(body: Body, operand: Node) -> bool | None:
     terms = body.terms(operand)
     if any(kind == "blockIdx" for term in terms for kind, _ in built_in(term)):
         return True
-    return False if any(body.changing & {*term} for term in terms) else None
+    return False if any(body.variables.changing & {*term} for term in terms) else None

@@ -53,7 +53,7 @@ def _strides(reader: Reader, body: Body) -> Iterator[int]:
     for node in walk(body.function.body):
         if node.type != "assignment_expression" or text_of(node.children[1]) != "+=":
             continue
-        begin = body.values.get(text_of(node.children[0]), [])[:1]
+        begin = body.variables.values.get(text_of(node.children[0]), [])[:1]
         if any("threadIdx.x" in factor for value in begin for term in body.terms(value) for factor in term):
             number = reader.whole(node.children[2])
             if number is not None:
