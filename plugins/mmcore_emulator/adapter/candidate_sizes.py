@@ -34,6 +34,7 @@ _RANDOM = 200  # candidates of random sizes
 _PER_LINE = 6  # comparisons of a line that are followed
 _NARROW = 0.3  # share of the cost that is added for rows, and for columns, of less than a tile: threads exit early
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
+_DEPTHS = 67, 35  # more than a step of 64, or of 32
 _FAR = 1 << 20  # of sizes that are named, though too large to be tried: so many times too long
 _PLAIN = 6  # a run without observed accesses is so many times as fast
 # Seconds of a product of two elements, by whether tensor cores compute it.
@@ -91,6 +92,10 @@ class CodeSizes:
         sizes = [(rows + 3, columns + 3, k), (rows + 8, columns + 8, 24), (max(self.tile) + 3,) * 3]
         found = (size for size in self._first("a tile with remainders", sizes) if not self.is_whole(size.problem))
         return next(found, None)
+
+    def deeper(self, problem: Problem) -> list[Problem]:
+        """Return products of the same rows and columns with more steps along k."""
+        return [replace(problem, k=depth, lda=0, ldb=0, ldc=0) for depth in _DEPTHS if depth > problem.k]
 
     def is_whole(self, problem: Problem) -> bool:
         """Return whether the rows and columns of C are whole tiles."""
@@ -218,6 +223,20 @@ class CodeSizes:
         )
         if self.kernel.strided:
             yield from self._gaps()
+        yield from self._beyond_grid()
+
+    def _beyond_grid(self) -> Iterator[Size]:
+        """Yield products with more elements of C than the threads, and many more, of a grid that grows no further."""
+        with contextlib.suppress(MmcoreError):
+            launches, others = (
+                self.kernel.launches(self.kernel.problem(side, side, _FEW), self.config, self.device)
+                for side in (_LARGE >> 3, _LARGE >> 2)
+            )
+            if [each.grid_dim for each in launches] == [each.grid_dim for each in others]:
+                threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
+                for elements, k in ((1, _FEW), (16, 1)):
+                    side = math.isqrt(threads * elements) + 3
+                    yield from self._first("more elements than threads", [(side, side, k)])
 
     def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
         """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""

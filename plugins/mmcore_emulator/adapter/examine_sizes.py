@@ -55,7 +55,7 @@ def examine(
     asserted: Tried | None = None
     left_out = reached = ""
     with phases("check"), SizeRuns(cell, planned, device, work) as runs:
-        for size in itertools.chain(runs.sizes(), runs.grown()):
+        for size in itertools.chain(runs.sizes(), runs.turned(), runs.grown()):
             in_program = planned.kernel.in_program(size.problem, planned.config)
             if not in_program and outside is not None:
                 continue  # one fault is enough for a warning

@@ -25,13 +25,14 @@ from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
 from mmcore_emulator.conditions.refills import Refills
-from mmcore_emulator.executor.coverage import Coverage
+from mmcore_emulator.executor.coverage import Coverage, Place
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 _TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
+_TURNING = 0.6  # products that turn loops again have this part of an examination's work at least
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
 _PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
 _LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
@@ -53,6 +54,7 @@ class SizeRuns:
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
         self._work_of_refills = 0.0  # of runs that are in no estimate
         self._run: list[Problem] = []
+        self._first_at: dict[tuple[Place, int], Problem] = {}  # the first run that has come to each branch
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
         functions = self._functions(planned).values()
         # The emulator's tensor cores add float64 products one after the other, as slowly as threads do.
@@ -109,6 +111,19 @@ class SizeRuns:
 
     def _counted_work(self) -> float:
         return sum(module.coverage.work for module in self._modules.values())
+
+    def turned(self) -> Iterator[Size]:
+        """Yield products for the loops that no run has turned twice, larger than the first run that came to the loop."""
+        spent = self._slower() * self._estimated
+        self._budget = max(self._budget, spent + self._work * _TURNING)
+        for line in (each["line"] for each in self.not_executed() if each["loop"]):
+            runs = (problem for ((_, at), _), problem in self._first_at.items() if at == line)
+            if (first := next(runs, None)) is not None:
+                for problem in self._sizes.deeper(first):
+                    size = Size(problem, f"for another turn of the loop in line {line}")
+                    missing = any(each["loop"] and each["line"] == line for each in self.not_executed())
+                    if missing and self._affords(size):
+                        yield size
 
     def grown(self) -> Iterator[Size]:
         """Yield larger products while code is missing that some size may execute, until one executes nothing new.
@@ -216,6 +231,9 @@ class SizeRuns:
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
+            for branch, ways in self._coverage().branches.items():
+                if any(each.taken for each in ways):
+                    self._first_at.setdefault(branch, size.problem)
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = stale_reads(loaded) if wrong else []

@@ -16,7 +16,7 @@ from mmcore_cuda.cuda_source.api_launches import cluster_extents
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
-from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference import body_geometry, geometry
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
@@ -29,7 +29,7 @@ from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
-from mmcore_sources.cuda_file.inference.warps import block_of_warps
+from mmcore_sources.cuda_file.inference.warps import block_of_warps, threads_per_element
 
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
@@ -61,18 +61,20 @@ def launch_geometry(
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
-        block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
+        block_of_body, grid_of_body = body_geometry.by_body(
+            Reader(source, {**sizes, **names}), body, layout, threads_per_element(body)
+        )
         block, grid = block or block_of_body, grid or grid_of_body
     if block is None and grid is None and roles.sizes:
-        block, grid = geometry.of_flat_tiles(Reader(source, names), body) or (None, None)
-    block = block if launched is not None else geometry.by_names(names) or block
+        block, grid = body_geometry.of_flat_tiles(Reader(source, names), body) or (None, None)
+    block = block if launched is not None else body_geometry.by_names(names) or block
     reader = Reader(source, names)
-    block = launched or geometry.within_bounds(reader, body, block, chosen.values)
-    if launched is None and geometry.is_unclear(block, chosen.values, body):
+    block = launched or body_geometry.within_bounds(reader, body, block, chosen.values)
+    if launched is None and body_geometry.is_unclear(block, chosen.values, body):
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
     if block is None and "block" not in given and roles.sizes and not chosen.undefined:
-        block = geometry.usual_block(reader, body)
+        block = body_geometry.usual_block(reader, body)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
     shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:

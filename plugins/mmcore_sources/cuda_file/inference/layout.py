@@ -19,7 +19,8 @@ class Layout:
     threads: frozenset[str] = frozenset()  # the axes of the block that are used
     tall: tuple[str, ...] = ()  # factors of a thread's index that make the rows and columns which a thread computes
     wide: tuple[str, ...] = ()
-    flat: bool = False  # True if one index counts the elements of C
+    flat: bool = False  # True if one index counts the elements of C, or its tiles
+    of_tiles: bool = False  # True if that is the index of a block alone
     down: tuple[str, ...] = ()  # factors of a loop's variable: the rows and columns between a thread's elements
     across: tuple[str, ...] = ()
     looped: bool = False  # True if a loop's variable is in the index, so that a thread computes several elements
@@ -47,7 +48,7 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
         if row == column:
             width = _step_of_quotient(of_columns[column])
         if row == column or (not row and not rows):
-            return Layout(row, column, (), width, threads, flat=True)
+            return Layout(row, column, (), width, threads, flat=True, of_tiles=_is_of_tiles(of_columns.get(column)))
         tall, wide = (_of_thread(part, axis, strides) for part, axis in ((rows, row), (columns, column)))
         single = all(len(set(term) - strides) == 1 for term in filter(_is_of_thread, terms))
         down, across = (_between(part, body.variables.changing, strides) if single else () for part in (rows, columns))
@@ -85,6 +86,12 @@ def _step_of_quotient(term: Term) -> tuple[str, ...]:
     """Return the factor of a block's index within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
     words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
     return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
+
+
+def _is_of_tiles(term: Term | None) -> bool:
+    """Return whether a quotient or remainder in a term contains the index of a block, and not that of a thread."""
+    quotients = [factor.split() for factor in term or () if factor.startswith("blockIdx") and " " in factor]
+    return any(not any(word.startswith("threadIdx") for word in words) for words in quotients)
 
 
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:

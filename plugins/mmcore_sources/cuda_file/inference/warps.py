@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.inference.body import Body, built_in
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
@@ -16,6 +16,7 @@ _EXCHANGES = re.compile(
     r"\b(?:__(?:shfl|ballot|any|all|match|reduce)\w*|__syncwarp|__activemask|warpSize|wmma::\w+|\w*mma_sync"
     r"|tiled_partition<32>|(?:mma|wmma|shfl|vote|ldmatrix|redux)\.sync\b.*)"
 )
+_ADDS = re.compile(r"\b__shfl_(?:down|xor)|\b__reduce_add|\bcg::reduce|\bredux\.")
 _OF_WARPGROUPS = re.compile(r"\bwgmma\b")
 _THREADS = re.compile(r"(?i)threads|block_?(?:size|dim)")
 
@@ -35,6 +36,22 @@ def block_of_warps(reader: Reader, body: Body) -> Geometry | None:
     what = "warpgroups" if of_warpgroups else "warps"
     why = f"threads exchange values within {what} along x"
     return Geometry((ast.Constant(max(whole, default=least)),), why, guessed=True)
+
+
+def threads_per_element(body: Body) -> int:
+    """Return 32 if a kernel adds values within warps, and divides the index of a thread by 32; else 1."""
+    text = text_of(body.function.body)
+    divides = (each for each in walk(body.function.body) if each.type == "binary_expression" and _of_warp(body, each))
+    return _WARP if _ADDS.search(text) and any(divides) else 1
+
+
+def _of_warp(body: Body, quotient: Node) -> bool:
+    """Return whether an expression divides the index of a thread in the grid by 32."""
+    left, sign, right = quotient.children
+    if f"{text_of(sign)} {text_of(right)}" not in ("/ 32", "/ warpSize", "/ WARP_SIZE", ">> 5"):
+        return False
+    kinds = {kind for term in body.terms(left) for kind, _ in built_in(term)}
+    return {"blockIdx", "threadIdx"} <= kinds
 
 
 def _named(reader: Reader) -> Iterator[int]:
