@@ -113,7 +113,7 @@ class SizeRuns:
         return sum(module.coverage.work for module in self._modules.values())
 
     def turned(self) -> Iterator[Size]:
-        """Yield products for the loops that no run has turned twice, larger than the first run that came to the loop."""
+        """Yield products for loops that no run has turned twice, larger than the first run that came to the loop."""
         spent = self._slower() * self._estimated
         self._budget = max(self._budget, spent + self._work * _TURNING)
         for line in (each["line"] for each in self.not_executed() if each["loop"]):

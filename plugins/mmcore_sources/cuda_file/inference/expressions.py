@@ -161,7 +161,8 @@ class OtherInstance:
 class LaunchText:
     """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values.
 
-    ``rounded_up`` is the change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
+    ``cluster`` is asked for by the launch, and ``compiled_cluster`` by ``__cluster_dims__``. ``rounded_up`` is the
+    change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
     ``other`` is another instance with the same geometry.
     """
 
@@ -169,6 +170,7 @@ class LaunchText:
     shared_bytes: str = "0"
     cooperative: bool = False
     cluster: tuple[int, ...] | None = None
+    compiled_cluster: tuple[int, ...] | None = None
     rounded_up: str = ""
     other: OtherInstance | None = None
 

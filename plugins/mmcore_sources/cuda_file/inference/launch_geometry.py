@@ -29,6 +29,7 @@ from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
+from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.warps import block_of_warps, threads_per_element
 
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
@@ -111,6 +112,17 @@ def launched_cluster(source: Program, launch: HostLaunch | None) -> tuple[int, .
     except Unreadable:
         return None
     return tuple(each or 1 for each in numbers) or None
+
+
+def compiled_cluster(kernel: SourceKernel) -> tuple[int, ...] | None:
+    """Return the extents in a kernel's ``__cluster_dims__``; None without it, or if they are unknown."""
+    name = re.escape(kernel.function.word)
+    extents = re.search(rf"__cluster_dims__\s*\(([^()]*)\)[^{{;]*?\b{name}\s*\(", kernel.text)
+    if extents is None:
+        return None
+    values: dict[str, ast.expr] = {name: ast.Constant(each) for name, each in kernel.values.items()}
+    numbers = [Reader(kernel.source, values).whole(each) or 0 for each in extents[1].split(",")]
+    return tuple(numbers) if all(numbers) else None
 
 
 def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:

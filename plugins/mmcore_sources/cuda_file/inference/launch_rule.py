@@ -14,14 +14,14 @@ from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf, launch_condition
-from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry, launched_cluster
+from mmcore_sources.cuda_file.inference.launch_geometry import compiled_cluster, launch_geometry, launched_cluster
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.other_instance import other_instance
 from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
-from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
+from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
 
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 
@@ -64,7 +64,10 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     if ordinary is not None:
         why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         notes.append(Note("launch", "ordinary", why, ""))
-    text = LaunchText(grid, str(shared), source.cooperative and ordinary is None, launched_cluster(source, launch))
+    cooperative, cluster = source.cooperative and ordinary is None, launched_cluster(source, launch)
+    text = LaunchText(grid, str(shared), cooperative, cluster, compiled_cluster(kernel))
+    if text.cluster or text.compiled_cluster:
+        constraints.append(WholeClusters(text, roles.square))
     if (text.rounds_down or text.vectors) and "gridDim" not in text_of(body.function.body):
         constraints.append(SomeBlock(text, roles.square))
     if (condition := launch_condition(kernel, roles)) is not None:

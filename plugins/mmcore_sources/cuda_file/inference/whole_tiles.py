@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,13 +32,14 @@ def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
 def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
     """Return the rows and columns of the tiles, from the values of the names in a grid."""
     found: dict[str, int] = {}
-    for part in parse_expressions(rule.grid, "the grid"):
-        for name in names_in(part) & {"m", "n"}:
+    clusters = rule.cluster or rule.compiled_cluster or ()
+    for part, inside in itertools.zip_longest(parse_expressions(rule.grid, "the grid"), clusters):
+        for name in names_in(part) & {"m", "n"} if part is not None else ():
             counts = _counts(part, values, name)
             if not any(counts):  # the product of two quotients is 0 if another size is small
                 counts = _counts(part, {**values, "m": 2 * _LARGEST, "n": 2 * _LARGEST}, name)
             least = min(filter(None, counts), default=1)
-            found[name] = max(found.get(name, 1), min(counts.count(least), _LARGEST))
+            found[name] = max(found.get(name, 1), min(counts.count(least), _LARGEST) * (inside or 1))
     return found
 
 
@@ -59,6 +61,34 @@ def whole(rule: LaunchText, problem: Problem, config: Config, *, square: bool) -
     if square:
         sizes = dict.fromkeys(sizes, max(sizes.values()))
     return replace(problem, **sizes, lda=0, ldb=0, ldc=0)
+
+
+@dataclass(frozen=True)
+class WholeClusters:
+    """A constraint: the grid is a whole number of clusters."""
+
+    rule: LaunchText
+    square: bool
+
+    @property
+    def cluster(self) -> tuple[int, ...]:
+        """The blocks of a cluster along each axis."""
+        return self.rule.cluster or self.rule.compiled_cluster or ()
+
+    @property
+    def description(self) -> str:
+        return f"the grid {self.rule.grid} is a whole number of clusters of {'×'.join(map(str, self.cluster))}"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        values = launch_values(problem, config)
+        grid = [int(evaluate(each, values)) for each in parse_expressions(self.rule.grid, "the grid")]
+        grid += [1] * (len(self.cluster) - len(grid))
+        if not any(blocks % inside for blocks, inside in zip(grid, self.cluster, strict=False)):
+            return None
+        asked = whole(self.rule, problem, config, square=self.square)
+        shape, inside = ("×".join(map(str, each)) for each in (grid, self.cluster))
+        text = f"a grid of {shape} blocks cannot be cut into clusters of {inside}"
+        return f"{text}; --size {asked.m}x{asked.n}x{asked.k} is enough"
 
 
 @dataclass(frozen=True)
