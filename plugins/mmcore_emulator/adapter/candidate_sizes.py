@@ -15,7 +15,9 @@ from functools import cached_property, partial
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
+from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
@@ -123,13 +125,13 @@ class CodeSizes:
         products = max(problem.m * problem.n, threads) * problem.k
         return 0.05 + _RATES[self.on_tensor_cores] * products + 5e-4 * problem.k
 
-    def _first(self, why: str, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Size]:
-        """Yield the first size that is allowed and affordable."""
+    def _first(self, why: str, sizes: Iterable[tuple[int, int, int]], slower: float = 1) -> Iterator[Size]:
+        """Yield the first size that is allowed and affordable, as :meth:`planned`."""
         problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400) if min(size) > 0)
         for asked in problems:
             fixed = self.kernel.with_fixed_sizes(asked, self.config)
             problem = fixed if (fixed.m, fixed.n) == (asked.m, asked.n) else asked
-            if self.planned(problem) is not None:
+            if self.planned(problem, slower) is not None:
                 yield Size(problem, why)
                 return
 
@@ -137,9 +139,10 @@ class CodeSizes:
     def tile(self) -> tuple[int, int]:
         """The rows and columns of C that are whole in every launch, found from the grids, or as the config says.
 
-        Where the grid depends on one of them alone, threads go over all of the other.
+        Where the grid depends on one of them alone, threads go over all of the other. The multiples of a kernel with a
+        constant grid are those of its tiles.
         """
-        rows, columns = self._least_extent("m"), self._least_extent("n")
+        rows, columns = (self._least_extent(axis) or self._multiple(axis) for axis in "mn")
         if rows or columns:
             return rows or _LEAST_TILE, columns or _LEAST_TILE
         return max(self.config.tile[0], _LEAST_TILE), max(self.config.tile[1], _LEAST_TILE)
@@ -147,6 +150,13 @@ class CodeSizes:
     def _least_extent(self, axis: str) -> int:
         """Return the extent of a tile; a grid that covers the larger of two sizes depends on k as well."""
         return min(filter(None, (self._extent(axis, k) for k in (64, 1))), default=0)
+
+    def _multiple(self, axis: str) -> int:
+        """Return the multiple that the kernel asks for along an axis; 0 for none."""
+        constraints = (*self.kernel.constraints, *self.kernel.program_sizes)
+        asked = [each.of for each in constraints if isinstance(each, Multiple) and axis in each.sizes]
+        whole = [each for each in asked if isinstance(each, int)]
+        return math.lcm(*whole) if whole else 0
 
     def _extent(self, axis: str, k: int) -> int:
         """Return the extent of a tile, a multiple of those of all launches; 0 if no grid depends on the size.
@@ -226,17 +236,30 @@ class CodeSizes:
         yield from self._beyond_grid()
 
     def _beyond_grid(self) -> Iterator[Size]:
-        """Yield products with more elements of C than the threads, and many more, of a grid that grows no further."""
+        """Yield products with more elements of C than the threads, or more tiles, of a grid that grows no further."""
         with contextlib.suppress(MmcoreError):
             launches, others = (
-                self.kernel.launches(self.kernel.problem(side, side, _FEW), self.config, self.device)
+                self.kernel.launches(self.kernel.problem(side, side, 64), self.config, self.device)
                 for side in (_LARGE >> 3, _LARGE >> 2)
             )
             if [each.grid_dim for each in launches] == [each.grid_dim for each in others]:
+                blocks = max(each.grid_dim.size for each in launches)
                 threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
-                for elements, k in ((1, _FEW), (16, 1)):
-                    side = math.isqrt(threads * elements) + 3
-                    yield from self._first("more elements than threads", [(side, side, k)])
+                (rows, columns), along = self.tile, math.isqrt(blocks) + 1
+                yield from self._beyond(math.isqrt(threads) + 3, math.isqrt(threads) + 3)
+                tiled = self._multiple("m") and self._multiple("n")
+                far = (along * rows, along * columns) if tiled else (4 * math.isqrt(threads) + 3,) * 2
+                yield from self._beyond(*far)
+
+    def _beyond(self, rows: int, columns: int) -> Iterator[Size]:
+        """Yield a product of at least so many rows and columns that is allowed, with a short k."""
+        m, n = (
+            ceil_div(size, multiple) * multiple
+            for size, multiple in ((rows, self._multiple("m") or 1), (columns, self._multiple("n") or 1))
+        )
+        sizes = ((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128))
+        used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
+        yield from self._first("more than one pass of the grid", used, _PLAIN)
 
     def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
         """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""

@@ -102,7 +102,8 @@ def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
     """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
     check_emulates(device, "see what sizes a kernel asks for")
     with SizeRuns(cell, plan_cell(cell, device.properties), device, work) as runs:
-        return list(runs.sizes())
+        sizes = list(runs.sizes())
+        return sizes + runs.deeper(sizes)
 
 
 def refilling_depth(device: Device, phases: Phases, requested: Mapping[str, Any], kernel: Kernel | None = None) -> int:

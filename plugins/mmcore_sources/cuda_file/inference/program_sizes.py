@@ -78,8 +78,10 @@ def program_sizes(
     if launch is None or sizes.keys() < set("mnk") or _changes(launch):
         return ()
     found = tiles_of(rule, {**values, **sizes})
-    steps = {role: found.get(role, 1) for role in "mn"}
-    if not rule.rounds_down and guards(body, set(roles.sizes)):
+    # Blocks of a grid that fits every size count the tiles themselves.
+    counted = {} if found else {role: _counted(source, body, launch, roles, role) for role in "mn"}
+    steps = {role: found.get(role, 1) for role in "mn"} | counted
+    if not rule.rounds_down and not any(each > 1 for each in counted.values()) and guards(body, set(roles.sizes)):
         if vectors := rule.vectors | cast_vectors(body, roles.pointers):
             return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         fragments = whole_fragments(source, body)
@@ -112,6 +114,13 @@ def _asserted(
     if any(asked.get(role, 1) % tile for role, tile in tiles.items()) and not guards(body, set(roles.sizes)):
         return ()
     return tuple(multiples_of({role: asked[role] for role in "mnk" if role in asked}))
+
+
+def _counted(source: Program, body: Body, launch: HostLaunch, roles: Roles, role: str) -> int:
+    """Return the edge of the tiles that a kernel counts along a side of C, as in ``M / BM``; 1 if it counts none."""
+    names = {name for name, each in roles.sizes.items() if each == role}
+    divisors = (each.children[2] for each in quotients([*walk(body.function.body)]) if names & {*identifiers(each)})
+    return math.lcm(*(value_of(text_of(each), source, launch) or 1 for each in divisors))
 
 
 def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
