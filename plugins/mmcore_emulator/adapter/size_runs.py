@@ -130,7 +130,8 @@ class SizeRuns:
         largest = max((size.problem for size in sizes), key=lambda problem: problem.m * problem.n, default=None)
         deeper = self._sizes.deeper(largest) if largest is not None else []
         allowed = (problem for problem in deeper[-1:] if self._sizes.planned(problem) is not None)
-        return [Size(problem, "more steps along k, with many rows and columns") for problem in allowed]
+        why = "more steps along k, with many rows and columns"
+        return [Size(problem, why, is_due=True) for problem in allowed]
 
     def grown(self) -> Iterator[Size]:
         """Yield larger products while code is missing that some size may execute, until one executes nothing new.
