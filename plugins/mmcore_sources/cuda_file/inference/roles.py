@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
 from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
+from mmcore_sources.cuda_file.inference.transposed_sizes import is_transposed_a, transposed_structures, with_transposed
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -139,6 +140,7 @@ def sizes_of(
 ) -> tuple[dict[str, str], str, bool]:
     """Return the role of each size, the reason, and whether the matrices are stored by columns."""
     sure = {name: role for name in names if (role := sure_role(name, matrices))}
+    sure = sure if by_rows else with_transposed(sure, body, matrices, set(names))
     by_columns = not by_rows and stored_by_columns(body, matrices, set(names))
     if len(names) == 1:
         return {names[0]: "n"}, "one size is that of square matrices", by_columns
@@ -150,6 +152,8 @@ def sizes_of(
         (of_a,), (of_b,) = a, b
         if by_columns and c == a:
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
+        elif not (by_columns or by_rows) and c <= b and is_transposed_a(body, matrices, set(names)):
+            by_stride, why = {of_a: "m", of_b: "n"}, "by the lengths of the rows that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
     usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
@@ -208,7 +212,8 @@ def roles_of(
     offsets = {name: 0 for name in integers if _OFFSET.search(last_word(name))} | batch
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(last_word(name))}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
-    offsets |= {name: launched.get(name, 0) for name in flags_of(body, integers)}
+    flags = flags_of(body, (name for name in integers if usual_role(name) not in SIZES))
+    offsets |= {name: launched.get(name, 0) for name in flags}
     counts = _counts([name for name in integers if name not in offsets], matrices, launched)
     offsets |= {**counts, **unused}
     powers = {name: f"1<<{name}" for name in logarithms_of(body, integers)}
@@ -242,9 +247,11 @@ def roles_of(
     meanings = dict(zip(reals, ("alpha", "beta") if beta else ("alpha",), strict=False))
     guessed = guessed or bool(reals)
     arguments: list[Argument] = []
+    transposed = [] if by_rows else transposed_structures(body, matrices)
     for each in function.parameters:
         if each.members:
-            structure, members = structure_of(each, of_pointer[each.name], scalars_of(each))
+            matrix = of_pointer[each.name]
+            structure, members = structure_of(each, matrix, scalars_of(each), transposed=matrix in transposed)
             arguments.append(structure)
             sizes, why = sizes | members, "by the names of their members"
         elif each.name in fixed:

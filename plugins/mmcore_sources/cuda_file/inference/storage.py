@@ -23,23 +23,23 @@ def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) 
     For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
     For a B stored by rows it is the reverse.
     """
-    strided = _strided_by_blocks(body, matrices, sizes)
+    strided = strided_by_blocks(body, matrices, sizes)
     return strided == (False, True)
 
 
 def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
     """Return whether a kernel reads A as if it were stored by rows, and B as if by columns."""
-    return _strided_by_blocks(body, matrices, sizes) == (True, True)
+    return strided_by_blocks(body, matrices, sizes) == (True, True)
 
 
 def reads_a_by_columns(body: Body, matrices: Mapping[str, str], sizes: Mapping[str, str]) -> bool:
-    """Return whether a kernel reads B as if it were stored by rows, and A by columns of length m."""
+    """Return whether a kernel reads B as if it were stored by rows, and A by columns of length m or lda."""
     lengths = strides_of(body, matrices["A"], {*sizes})
-    of_m = {sizes[name] for name in lengths} == {"m"}
-    return of_m and _strided_by_blocks(body, matrices, {*sizes}) == (False, False)
+    of_m = {sizes[name] for name in lengths} in ({"m"}, {"lda"})
+    return of_m and strided_by_blocks(body, matrices, {*sizes}) == (False, False)
 
 
-def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
+def strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
     """Return whether the terms with a block's index have a size as factor, for A and B; None if there are no terms."""
     strided = []
     for matrix in "AB":

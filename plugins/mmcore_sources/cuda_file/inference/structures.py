@@ -15,10 +15,13 @@ _COLUMNS = re.compile(r"(?:num|n)?(?:cols?|columns?|widths?|w|n)")
 _LEADING = re.compile(r"stride|pitch|ld\w?|leading(?:dim(?:ension)?)?")
 
 
-def structure_of(parameter: Parameter, matrix: str, scalars: dict[str, str]) -> tuple[Struct, dict[str, str]]:
+def structure_of(
+    parameter: Parameter, matrix: str, scalars: dict[str, str], *, transposed: bool = False
+) -> tuple[Struct, dict[str, str]]:
     """Return the structure of a matrix, and the role of each size in it by its name, such as "A.width".
 
-    ``scalars`` are numpy's names of the members' types. Raises InvalidKernel for a member without a known role.
+    ``scalars`` are numpy's names of the members' types. A ``transposed`` matrix has its columns as rows. Raises
+    InvalidKernel for a member without a known role.
     """
     members: list[str | Scalar] = []
     sizes: dict[str, str] = {}
@@ -29,7 +32,7 @@ def structure_of(parameter: Parameter, matrix: str, scalars: dict[str, str]) -> 
             members.append(matrix if member is elements else Scalar(0, "int64"))
             continue
         word, dtype = member.name.casefold().replace("_", ""), scalars.get(member.type, "")
-        rows, columns = _SIDES[matrix]
+        rows, columns = reversed(_SIDES[matrix]) if transposed else _SIDES[matrix]
         role = rows if _ROWS.fullmatch(word) else columns if _COLUMNS.fullmatch(word) else ""
         role = f"ld{matrix.lower()}" if _LEADING.fullmatch(word) else role
         if not role or "int" not in dtype:
