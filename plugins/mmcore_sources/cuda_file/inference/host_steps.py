@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import identifiers
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_sources.cuda_file.inference.body import built_in
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 
@@ -23,6 +24,12 @@ def refuse_host_steps(kernel: SourceKernel, roles: Roles) -> None:
             raise InvalidKernel(f"{sets}: a run only passes arguments; make {match[1]} a parameter of the kernel")
     if kernel.launch is None or "args" in kernel.given:
         return
+    if not roles.batch and (second := _sum_of_parts(kernel, kernel.launch, roles)) is not None:
+        parts, name = roles.pointers["C"], kernel.function.name
+        raise InvalidKernel(
+            f"{name} stores parts of its sums in {parts}, which {second.name} in {second.place} reads: "
+            "a run of a file launches one kernel; a plugin declares both launches, with a Workspace for the parts"
+        )
     counters = {*_counters(kernel.launch)}
     for argument, parameter in zip(kernel.launch.arguments, kernel.function.parameters, strict=False):
         counted = sorted(counters & {*identifiers(argument)})
@@ -32,6 +39,18 @@ def refuse_host_steps(kernel: SourceKernel, roles: Roles) -> None:
                 f"{launches}, and {parameter.name} changes from one launch to the next: a run launches it once; "
                 "--args gives the role of each parameter"
             )
+
+
+def _sum_of_parts(kernel: SourceKernel, launch: HostLaunch, roles: Roles) -> HostLaunch | None:
+    """Return the later launch of another kernel that reads the output of blocks along z; None if there is none."""
+    indexes = kernel.body.indexes(roles.pointers["C"])
+    if not any(built == ("blockIdx", "z") for index in indexes for term in index for built in built_in(term)):
+        return None
+    pairs = zip(kernel.function.parameters, launch.arguments, strict=False)
+    passed = {text_of(argument) for parameter, argument in pairs if parameter.name == roles.pointers["C"]}
+    later = (each for each in kernel.source.launches if each.scope == launch.scope and each.line > launch.line)
+    others = (each for each in later if each.name != launch.name)
+    return next((each for each in others if passed & {*map(text_of, each.arguments)}), None)
 
 
 def _counters(launch: HostLaunch) -> Iterator[str]:

@@ -21,8 +21,8 @@ _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fo
 _TRANSPOSED = r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|[\w\[\])]+\^(?-i:T)\b|\brow\.col\b"
 # The names of a transposed matrix; "at" is a word of comments.
 _TRANSPOSES = {
-    "A": re.compile(rf"{_TRANSPOSED}|(?-i:\bA_?T\b|\bAt\b(?=\s*[\[,)]))", re.IGNORECASE),
-    "B": re.compile(rf"{_TRANSPOSED}|\bB_?T\b|\bBt\b", re.IGNORECASE),
+    "A": re.compile(rf"{_TRANSPOSED}|(?<![a-z])a_?tb(?![a-z])|(?-i:\bA_?T\b|\bAt\b(?=\s*[\[,)]))", re.IGNORECASE),
+    "B": re.compile(rf"{_TRANSPOSED}|(?<![a-z])ab_?t(?![a-z])|\bB_?T\b|\bBt\b", re.IGNORECASE),
 }
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
