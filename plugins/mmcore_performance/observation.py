@@ -26,6 +26,7 @@ from mmcore_cuda.occupancy.compiled import launch_occupancies
 from mmcore_cuda.occupancy.theoretical import Occupancy
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import emulated_runs
+from mmcore_emulator.adapter.same_branches import same_branches
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.executor.translation.translate import Translation
@@ -126,9 +127,10 @@ def observe(
         )
         for launch, function, occupancy in zip(planned.launches, functions, occupancies, strict=True)
     ]
+    same = same_branches(planned, module, device.properties)
     small = (
-        _small_square(cell, planned, device)
-        or small_product(cell, planned.kernel, planned.config.to_json(), records)
+        _small_square(cell, planned, device, same)
+        or small_product(cell, planned.kernel, planned.config.to_json(), records, same)
         or cell
     )
     verified, recorders, coverage = _recorded(small, device, kernel, phases, recorder)
@@ -183,10 +185,13 @@ def _recorded(
         return verify_launches(loaded, problem, matrices, launch=launch), recorders, coverage
 
 
-def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:
+def _small_square(
+    cell: Cell, planned: Plan, device: Device, takes_same_branches: Callable[[Cell], bool]
+) -> Cell | None:
     """Return the cell with the least square product of several blocks, if it is square itself; None if there is none.
 
-    It has the cell's remainder. A launch rule that was inferred from one size may hold for squares alone.
+    It takes the same branches, and has the cell's remainder. A launch rule that was inferred from one size may hold for
+    squares alone.
     """
     if not cell.m == cell.n == cell.k:
         return None
@@ -196,7 +201,7 @@ def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:
             small = replace(cell, m=size, n=size, k=size, lda=0, ldb=0, ldc=0, config=config)
             grids = [launch.grid_dim for launch in plan_cell(small, device.properties, planned.kernel).launches]
             wanted = [launch.grid_dim for launch in planned.launches]
-            if all(map(_as_many, grids, wanted)):
+            if all(map(_as_many, grids, wanted)) and takes_same_branches(small):
                 return small
     return None
 

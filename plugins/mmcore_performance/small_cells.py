@@ -15,6 +15,7 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
 from mmcore.planning.plan import plan as plan_of
+from mmcore_emulator.adapter.same_branches import same_branches
 
 _EDGES = (32, 64, 96, 128, 192, 256, 384, 512)  # of small products along m and n
 _DEPTHS = (64, 128, 256, 512, 1024, 2048)  # along k
@@ -40,8 +41,11 @@ def small_cells(cell: Cell, plan: Plan, least_k: float = 0) -> tuple[Cell, Cell]
     modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
     most = _MOST_LEAST_WORK if _least_edges(plan) else _MOST_WORK
     least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
-    for (choose, depths), deep, alike in product(
-        modes, (max(least_k, _deep(plan, cell.device)), least_k), (_all_alike, _first_alike)
+    deepest = max(least_k, _deep(plan, cell.device))
+    device = open_device(cell.device)
+    same = same_branches(plan, compile_plan(plan, device.architecture), device.properties)
+    for takes, (choose, depths), deep, alike in product(
+        (same, lambda small: True), modes, (deepest, least_k), (_all_alike, _first_alike)
     ):
         shallow: Cell | None = None
         for k in _lengths(cell.k, least, depths):
@@ -49,7 +53,7 @@ def small_cells(cell: Cell, plan: Plan, least_k: float = 0) -> tuple[Cell, Cell]
                 continue
             pairs = _least_edges(plan) or _edges(cell, k, tiles)
             smalls = (replace(usual, m=m, n=n, k=k) for m, n in pairs if m * n * k <= most)
-            found = choose((small for small in smalls if alike(small, plan)), cell, plan)
+            found = choose((small for small in smalls if alike(small, plan) and takes(small)), cell, plan)
             if found is not None and (shallow is not None or k == cell.k):
                 return shallow or found, found
             shallow = shallow or found

@@ -12,7 +12,7 @@ from mmcore.devices.loaded_kernel import bound_number, laid_out
 from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace
 from mmcore.planning.plan import Plan
 from mmcore_emulator.conditions.expressions import Argument as Parameter
-from mmcore_emulator.conditions.expressions import Condition, Special, leaves
+from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
 from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
 from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.numerics.types import Flags
@@ -63,6 +63,24 @@ class ReachedSides:
             yield index, joined(self._reasons[item] for item in first)
             chosen.append(index)
             missing &= ~reached[index]
+
+
+def conditions_on_sizes(functions: Sequence[Function]) -> list[tuple[int, Condition]]:
+    """Return the comparisons of launches' functions that depend on nothing but arguments and constants."""
+    several = ((number, each) for number, function in enumerate(functions) for each in conditions(function))
+    return [pair for pair in several if not any(isinstance(leaf, Special) for leaf in leaves(pair[1].outcome))]
+
+
+def take_same_sides(
+    comparisons: Sequence[tuple[int, Condition]], functions: Sequence[Function], one: Plan, other: Plan
+) -> bool:
+    """Return whether two products with the same functions take the same sides of comparisons."""
+    values = [_launch_values(planned, functions) for planned in (one, other)]
+    for number, condition in comparisons:
+        with contextlib.suppress(UnknownValue):
+            if any(reached[0] != reached[1] for reached in outcomes(condition, [each[number] for each in values])):
+                return False
+    return True
 
 
 def joined(reasons: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +30,13 @@ _WORK, _MOST_WORK = 1 << 24, 1 << 26  # m·n·k of a product that is checked: us
 
 
 def small_product(
-    cell: Cell, kernel: Kernel, parameters: Mapping[str, Any], launched: Sequence[LaunchRecord]
+    cell: Cell,
+    kernel: Kernel,
+    parameters: Mapping[str, Any],
+    launched: Sequence[LaunchRecord],
+    is_alike: Callable[[Cell], bool] = lambda smaller: True,
 ) -> Cell | None:
-    """Return a cell on the emulator with a small product; None if the constraints allow none.
+    """Return a cell on the emulator with a small product, ``is_alike`` if possible; None if the constraints allow none.
 
     It has several blocks along the axes along which the launches of the cell, with the config's ``parameters``, have
     several, if a small product can have them. A kernel in a file does not declare that it needs whole tiles; its small
@@ -49,7 +53,7 @@ def small_product(
             smaller = replace(smaller, config=config.to_json())
         pairs = zip(itertools.chain(*blocks), itertools.chain(*(launch.grid for launch in launched)), strict=False)
         several = all(min(few, 2) >= min(many, 2) for few, many in pairs)
-        if several and edges <= _edges(smaller, kernel, config):
+        if several and edges <= _edges(smaller, kernel, config) and is_alike(smaller):
             return smaller
         first = first or smaller
     return first

@@ -32,8 +32,11 @@ class Layout:
 
 
 def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
-    """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear."""
-    for terms in body.indexes(c):
+    """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear.
+
+    An index that divides those of threads says less about the block than another one.
+    """
+    for terms in sorted(body.indexes(c), key=_divides_threads):
         rows = [term for term in terms if strides & set(term)]
         columns = [term for term in terms if not strides & set(term)]
         threads = frozenset(axis for term in terms for kind, axis in built_in(term) if kind == "threadIdx")
@@ -56,6 +59,11 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
         looped = any(body.variables.changing & set(term) for term in tiled)
         return Layout(row, column, height, width, threads, tall, wide, down=down, across=across, looped=looped)
     return None
+
+
+def _divides_threads(terms: Sequence[Term]) -> bool:
+    """Return whether an index has a quotient or remainder of a thread's index."""
+    return any("threadIdx" in factor and " " in factor for term in terms for factor in term)
 
 
 def _between(terms: Sequence[Term], changing: set[str], strides: set[str]) -> tuple[str, ...]:
