@@ -80,9 +80,10 @@ class CodeSizes:
 
     def __iter__(self) -> Iterator[Size]:
         """Yield the sizes, the most revealing ones first."""
-        yield from (usual := list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1])
-        yield from (halves := list(self._halves(usual)))
-        yield from self._of_conditions([size.problem for size in (*usual, *halves)])
+        usual = list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1]
+        first = [*usual[:2], *self._halves(usual), *usual[2:]]
+        yield from first
+        yield from self._of_conditions([size.problem for size in first])
 
     def with_remainders(self) -> Size | None:
         """Return the first usual size that is not made of whole tiles; None if all are."""

@@ -81,7 +81,7 @@ class SizeRuns:
                 yield size
             elif not size.is_extra and self._affords(plain := replace(size, is_plain=True)):
                 yield plain
-            elif not size.is_extra:
+            elif not size.is_extra and size.problem != self._cell.problem(self._kernel):
                 missing.append(size)
                 if not (size.joins or self.unreached):
                     self.unreached = f"{size.why}, and {self._why_not(size)}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from mmcore.errors import MmcoreError, SeveralKernels
+from mmcore.errors import LacksOption, MmcoreError, SeveralKernels
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference, is_file
@@ -138,6 +138,9 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
     try:
         declaration = unlike_declaration(word.kernel, word.revision) if word.kernel and word.revision else ""
         return [Side(word.text, registry().kernel(reference), config, declaration)]
+    except LacksOption as error:
+        error.options = tuple(each.replace("--block ", "--config block=") for each in error.options)
+        raise
     except SeveralKernels as several:
         return [
             Side(f"{word.text}::{name}", registry().kernel(each), config)
