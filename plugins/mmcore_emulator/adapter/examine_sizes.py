@@ -15,7 +15,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
 from mmcore.verify.inputs import fresh_seed
-from mmcore_emulator.adapter.candidate_sizes import Size
+from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.device import check_emulates
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
 from mmcore_emulator.adapter.launch_limits import refused_size

@@ -18,7 +18,8 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
-from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
+from mmcore_emulator.adapter.allowed_sizes import Size
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute

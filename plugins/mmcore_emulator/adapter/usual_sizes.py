@@ -1,0 +1,138 @@
+"""The usual sizes to try of a kernel: tiles with and without remainders, edges, gaps, vectors, passes of a grid."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from mmcore.errors import MmcoreError
+from mmcore.kernel.geometry import ceil_div
+from mmcore_emulator.adapter.allowed_sizes import FEW, PLAIN, AllowedSizes, Size, gapped
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.ptx.instructions import Instruction
+
+_LONG_K = 575  # modulo 64, all bits are set: loops over a remainder take all their turns
+_LARGE_GRID = 1 << 13, 1 << 14  # sides of products with a grid that may grow no further
+
+
+class UsualSizes(AllowedSizes):
+    """The sizes that are tried of every kernel, the most revealing ones first."""
+
+    def usual(self) -> list[Size]:
+        """Return the sizes, those of half vectors after the first two."""
+        sizes = list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1]
+        return [*sizes[:2], *self._halves(sizes), *sizes[2:]]
+
+    def with_remainders(self) -> Size | None:
+        """Return the first usual size that is not made of whole tiles; None if all are."""
+        return next((size for size in self._usual() if not self.is_whole(size.problem)), None)
+
+    def least_with_remainders(self) -> Size | None:
+        """Return a product slightly larger than a tile; None if none is allowed."""
+        (rows, columns), k = self.tile, 19
+        sizes = [(rows + 3, columns + 3, k), (rows + 8, columns + 8, 24), (max(self.tile) + 3,) * 3]
+        found = (size for size in self.first("a tile with remainders", sizes) if not self.is_whole(size.problem))
+        return next(found, None)
+
+    def _usual(self) -> Iterator[Size]:
+        """Yield tiles with and without remainders, single rows and columns, long ones, and gaps.
+
+        If only squares of these are allowed, yield squares with and without remainders too.
+        """
+        yield from (usual := list(self._tiles()))
+        if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
+            tile, known = max(self.tile), {each.problem.n for each in usual}
+            kernel = replace(self.kernel, program_sizes=())
+            sizes = [kernel.square_problem(least, self.config).n for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)]
+            for size in dict.fromkeys(sizes):
+                yield from self.first("a square", [(size, size, size)] if size not in known else [])
+
+    def _tiles(self) -> Iterator[Size]:
+        rows, columns = self.tile
+        depths = (64, 32, 48, 128, 96, 256, 16, 8, 512)
+        whole = ((2, 3), (1, 2), (2, 1), (1, 1), (2, 2))
+        yield from self.first(
+            "whole tiles", ((rows * down, columns * along, k) for k in depths for down, along in whole)
+        )
+        offsets = [(rows // 2 + 1, columns // 4 + 1, 3), (rows // 2, columns // 4 or 1, 8), (8, 16, 0), (0, 0, 0)]
+        edges = self.first(
+            "tiles with remainders",
+            (
+                (down * rows + more[0], along * columns + more[1], k + more[2])
+                for more in offsets
+                for down, along in ((2, 1), (1, 2), (1, 1), (0, 0))
+                for k in (32, 64, 128)
+            ),
+        )
+        for size in edges:
+            yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
+        inside = ((rows * down, columns * along, k) for k in (35, 67) for down, along in ((1, 1), *whole))
+        yield from self.first("a remainder of k alone", inside)
+        few = [FEW, 8, 16, 64, rows, columns]
+        yield from self.first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, FEW)))
+        yield from self.first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, FEW)))
+        yield from self.first("k = 1", ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16)))
+        yield from self.first(
+            "a long k", ((m, n, k) for k in (_LONG_K, 512, 576, 1024) for m, n in itertools.product(few, repeat=2))
+        )
+        if self.kernel.strided:
+            yield from self._gaps()
+        yield from self._beyond_grid()
+
+    def _beyond_grid(self) -> Iterator[Size]:
+        """Yield products with more elements of C than the threads, or more tiles, of a grid that grows no further."""
+        with contextlib.suppress(MmcoreError):
+            launches, others = (
+                self.kernel.launches(self.kernel.problem(side, side, 64), self.config, self.device)
+                for side in _LARGE_GRID
+            )
+            if [each.grid_dim for each in launches] == [each.grid_dim for each in others]:
+                blocks = max(each.grid_dim.size for each in launches)
+                threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
+                (rows, columns), along = self.tile, math.isqrt(blocks) + 1
+                yield from self._beyond(math.isqrt(threads) + 3, math.isqrt(threads) + 3)
+                tiled = self.multiple("m") and self.multiple("n")
+                far = (along * rows, along * columns) if tiled else (4 * math.isqrt(threads) + 3,) * 2
+                yield from self._beyond(*far)
+
+    def _beyond(self, rows: int, columns: int) -> Iterator[Size]:
+        """Yield a product of at least so many rows and columns that is allowed, with a short k."""
+        m, n = (
+            ceil_div(size, multiple) * multiple
+            for size, multiple in ((rows, self.multiple("m") or 1), (columns, self.multiple("n") or 1))
+        )
+        sizes = ((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128))
+        used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
+        yield from self.first("more than one pass of the grid", used, PLAIN)
+
+    def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
+        """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""
+        rows, columns = self.tile
+        planned = self.planned(usual[0].problem) if usual else None
+        functions = () if planned is None else self.functions(planned).values()
+        if any(_moves_vectors(at) for function in functions for at in function.body):
+            for half in (2, 4):
+                sizes = itertools.product((3 * half, rows), (5 * half, columns), (32 + half,))
+                yield from self.first("half a vector at the end of each row", sizes)
+
+    def _gaps(self) -> Iterator[Size]:
+        """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
+
+        Kernels that load vectors need aligned rows, so others are no fault of theirs.
+        """
+        base = next(iter(self.first("", ((33, 35, 37), (40, 48, 40), *((r, c, 64) for r, c in [self.tile])))), None)
+        for width in (8, 16, 64) if base else ():
+            assert base is not None
+            problem = base.problem
+            gaps = [width - problem.leading(matrix) % width for matrix in "ABC"]
+            other = gapped(problem, (gaps[0], gaps[1], gaps[2]))
+            if self.planned(other) is not None:
+                yield Size(other, f"gaps between rows, which begin at multiples of {width} elements")
+
+
+def _moves_vectors(at: Instruction) -> bool:
+    kind = effect(at).kind
+    return kind == "copy" or (kind in ("load", "store") and any(isinstance(each, tuple) for each in at.operands))
