@@ -33,6 +33,8 @@ def by_body(
     reader: Reader, body: Body, layout: Layout, threads_per_element: int = 1
 ) -> tuple[Geometry | None, Geometry | None]:
     """Return block and grid of a kernel without a launch, from its index into C; None if that is unclear."""
+    if layout.of_tiles and (flat := of_flat_tiles(reader, body)) is not None:
+        return flat
     if layout.of_tiles:
         tiles = ast.BinOp(_tiles(ast.Name("n"), ast.Name("bx")), ast.Mult(), _tiles(ast.Name("m"), ast.Name("by")))
         why = "the index of a block is divided, as that of a tile of C"

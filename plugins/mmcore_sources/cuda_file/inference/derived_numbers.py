@@ -15,8 +15,8 @@ from mmcore_sources.cuda_file.inference.expressions import SizeRule, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
 from mmcore_sources.cuda_file.inference.parameters import parameter_names
-from mmcore_sources.cuda_file.inference.roles import Roles, scalar_type
-from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
+from mmcore_sources.cuda_file.inference.roles import OFFSET, Roles, scalar_type
+from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
@@ -34,7 +34,8 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
     derived = dict[str, ast.expr]()
     for parameter, argument in integers:
         name = parameter.name
-        if usual_role(name) in SIZES or sure_role(name, {}) or {name} in rows:
+        has_role = usual_role(name) in SIZES or sure_role(name, {}) or OFFSET.search(last_word(name))
+        if has_role or {name} in rows:
             continue
         others = {each.name: each.name for each, passed in integers if text_of(passed) != text_of(argument)}
         sizes = HostSizes.of(launch, [each.name for each in parameters], others, {}, square=False)

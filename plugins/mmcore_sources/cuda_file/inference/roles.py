@@ -35,7 +35,8 @@ ELEMENTS = {
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
 _USUAL_EDGE = 16
-_OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
+OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
+"""The names of places to begin at."""
 _ADVICE = {"Accessor": "; take pointers instead, such as a.data_ptr<float>()"}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 ZEROS = bytes(4 << 20)
@@ -209,7 +210,7 @@ def roles_of(
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
     batch = of_batch(integers, body)
-    offsets = {name: 0 for name in integers if _OFFSET.search(last_word(name))} | batch
+    offsets = {name: 0 for name in integers if OFFSET.search(last_word(name))} | batch
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(last_word(name))}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     flags = flags_of(body, (name for name in integers if usual_role(name) not in SIZES))
