@@ -44,7 +44,9 @@ def strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) 
     strided = []
     for matrix in "AB":
         terms = [term for each in body.indexes(matrices[matrix]) for term in each]
-        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in built_in(term))]
+        of_blocks = [(term, axis) for term in terms for kind, axis in built_in(term) if kind == "blockIdx"]
+        # Blocks along z mostly compute parts of k, or the products of a batch.
+        placed = [term for term, axis in of_blocks if axis != "z"] or [term for term, _ in of_blocks]
         if not placed:
             return None
         strided.append(all(sizes & set(term) for term in placed))

@@ -31,9 +31,9 @@ def with_transposed(
 
 
 def is_transposed_a(body: Body, matrices: Mapping[str, str], names: set[str]) -> bool:
-    """Return whether a kernel reads A alone as stored by columns, and no loop goes up to the length of these."""
-    a = strides_of(body, matrices["A"], names)
-    return strided_by_blocks(body, matrices, names) == (False, False) and not a & body.loop_bounds(names)
+    """Return whether a kernel reads A alone as stored by columns, and its loop goes up to another size than theirs."""
+    a, bounds = strides_of(body, matrices["A"], names), body.loop_bounds(names)
+    return strided_by_blocks(body, matrices, names) == (False, False) and bool(bounds) and not a & bounds
 
 
 def transposed_structures(body: Body, matrices: Mapping[str, str]) -> list[str]:
