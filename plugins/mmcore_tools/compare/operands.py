@@ -138,14 +138,14 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
     try:
         declaration = unlike_declaration(word.kernel, word.revision) if word.kernel and word.revision else ""
         return [Side(word.text, registry().kernel(reference), config, declaration)]
-    except LacksOption as error:
-        error.options = tuple(each.replace("--block ", "--config block=") for each in error.options)
-        raise
     except SeveralKernels as several:
         return [
             Side(f"{word.text}::{name}", registry().kernel(each), config)
             for name, each in zip(several.names, several.references, strict=True)
         ]
+    except LacksOption as error:
+        error.options = tuple(each.replace("--block ", "--config block=") for each in error.options)
+        raise
 
 
 def _text(config: Mapping[str, Any]) -> str:
