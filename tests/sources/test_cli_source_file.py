@@ -282,7 +282,7 @@ def test_a_kernel_with_vectors_is_right_at_multiples_of_them(folder: Path) -> No
         }"""
     (folder / "vectors.cu").write_text(re.sub(r"for \(int i = 0; i < k;.*?;\n", f"{vectors}\n", RIGHT, flags=re.DOTALL))
     output = emulated("run vectors.cu --block 16x16 --quiet").stdout
-    assert "hint: the product is right at 41×24×36: vectors of 4 elements need multiples of 4 for n and k\n" in output
+    assert "hint: the product is right at 41×21×36: vectors of 4 elements need multiples of 4 for k\n" in output
 
 
 def test_a_wrong_element_is_named_by_the_product_that_it_is(folder: Path) -> None:
