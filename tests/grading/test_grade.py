@@ -505,7 +505,7 @@ def test_every_grade_of_a_class_is_right(number: int, base: str, tmp_path: Path)
     task, submitted = write_class(tmp_path, number, base, seconds=30)
     before = {path.name for path in tmp_path.iterdir()}
     report = tmp_path / "report"
-    command = [*COMMAND, task, submitted, "-o", report, "-q"]
+    command = [*COMMAND, str(task), str(submitted), "-o", str(report), "-q"]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=900)
     assert (done.returncode, "not graded: link; " in done.stderr) == (2, True)
     assert {path.name for path in tmp_path.iterdir()} == before | {"report"}

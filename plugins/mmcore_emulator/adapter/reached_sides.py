@@ -45,6 +45,12 @@ class ReachedSides:
         self._reached = np.stack([reached for reached, _ in columns.values()], axis=1) if columns else None
         self._reasons = [reason for _, reason in columns.values()]
 
+    def is_new(self, index: int, chosen: Sequence[int]) -> bool:
+        """Return whether a product reaches another set of sides than each chosen one."""
+        if self._reached is None:
+            return False
+        return not (self._reached[[*chosen]] == self._reached[index]).all(axis=1).any()
+
     def cover(self, chosen: list[int], together: int) -> Iterator[tuple[int, str]]:
         """Yield the cheapest products that reach sides, ``together`` at once, that no chosen product does.
 
