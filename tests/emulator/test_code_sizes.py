@@ -366,3 +366,62 @@ def test_reasons_that_compare_one_value_in_one_line_are_one() -> None:
     ]
     assert joined(reasons) == "line 7 compares k with 3 and 0 and line 7 compares m, n and line 9 compares k with 0"
     assert joined(reasons[:1] * 2) == "line 7 compares k with 3"
+
+
+STRIDES = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    float sum = 0;
+    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < m * n; e += gridDim.x * blockDim.x) {
+        RESET
+        for (int p = 0; p < k; p++)
+            sum += A[e / n * k + p] * B[p * n + e % n];
+        C[e] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("reset", "right"), [("sum = 0;", True), ("", False)])
+def test_threads_of_a_constant_grid_get_more_than_one_element(tmp_path: Path, reset: str, right: bool) -> None:
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(16,), block=config.block)
+
+    made = kernel(tmp_path, source=STRIDES.replace("RESET", reset), launch=rule, configs=[{"block": (64,)}])
+    found = examination(made)
+    assert (found.wrong is None) == right
+    passes = {str(each.cell.problem(made)) for each in found.tried if each.why == "more than one pass of the grid"}
+    assert right == ("35×35×1" in passes)
+
+
+LARGE = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[16][16], b[16][16];
+    const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+    float sum = 0;
+    if (CONDITION) {
+        for (int t = 0; t < k; t += 16) {
+            a[y][x] = row < m && t + x < k ? A[row * k + t + x] : 0;
+            b[y][x] = column < n && t + y < k ? B[(t + y) * n + column] : 0;
+            __syncthreads();
+            for (int p = 0; p < 16; p++)
+                sum += a[y][p] * b[p][x];
+            BARRIER
+        }
+    } else if (row < m && column < n) {
+        for (int p = 0; p < k; p++)
+            sum += A[row * k + p] * B[p * n + column];
+    }
+    if (row < m && column < n)
+        C[row * n + column] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("barrier", "right"), [("__syncthreads();", True), ("", False)])
+@pytest.mark.parametrize("condition", ["m >= 200 && n >= 200", "m % 16 == 0 && n % 16 == 0 && k % 16 == 0 && k >= 200"])
+def test_a_path_for_large_products_is_run_with_several_turns(
+    tmp_path: Path, condition: str, barrier: str, right: bool
+) -> None:
+    text = LARGE.replace("CONDITION", condition).replace("BARRIER", barrier)
+    found = examination(kernel(tmp_path, source=text, launch=covering, configs=[{"block": (16, 16)}]))
+    assert [each.kind for each in found.faults[:1]] == ([] if right else ["shared-race"])
