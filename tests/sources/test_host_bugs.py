@@ -180,6 +180,37 @@ def test_a_program_that_never_zeroes_its_sums_fails(tmp_path: Path, before: str,
     assert ("not-zeroed at my.cu:" in result.stdout) == (before[:10] != "cudaMemset")
 
 
+@pytest.mark.parametrize(("inner", "fails"), [("k", False), ("n", True)])
+def test_a_kernel_that_reads_other_sides_than_the_program_allocates_fails(
+    tmp_path: Path, inner: str, fails: bool
+) -> None:
+    columns = "n" if inner == "k" else "k"
+    text = f"""
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= {columns}) return;
+    float sum = 0;
+    for (int p = 0; p < {inner}; p++) sum += A[row * {inner} + p] * B[p * {columns} + column];
+    C[row * {columns} + column] = sum;
+}}
+int main(int argc, char **argv)
+{{
+    int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]);
+    float *a, *b, *c;
+    cudaMallocManaged(&a, sizeof(float) * m * k);
+    cudaMallocManaged(&b, sizeof(float) * k * n);
+    cudaMallocManaged(&c, sizeof(float) * m * n);
+    for (int i = 0; i < m * k; i++) a[i] = i;
+    for (int i = 0; i < k * n; i++) b[i] = i;
+    mul<<<dim3(({columns} + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, b, c, m, n, k);
+    return cudaDeviceSynchronize();
+}}"""
+    (tmp_path / "my.cu").write_text(text)
+    shown = command("run", str(tmp_path / "my.cu"), "--device", "emulator", "--quiet")
+    assert (shown.exit_code, "cudaMallocManaged gives C m · n elements" in shown.stdout) == (int(fails), fails)
+
+
 def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
     begin = "#include <cstdio>\n#include <vector>\n#define TWICE(x) x; x;\n"
     host = 'int main() {\nstd::vector<float> v(4);\nTWICE(puts(""))\nputs("");\n}\n'

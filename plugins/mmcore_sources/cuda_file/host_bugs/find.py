@@ -12,6 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places, timers
+from mmcore_sources.cuda_file.host_bugs.allocated_sizes import other_sides
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
@@ -60,6 +61,7 @@ def host_bugs(
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unfilled_inputs(host, launch, matrices) if launch else ()
+    found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
     found += [Bug(each.kind, each.line, each.fault) for each in encoded_layouts(arguments)]
