@@ -22,7 +22,7 @@ from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
-from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
+from mmcore_sources.cuda_file.inference.whole_tiles import GridConstraint
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
@@ -107,7 +107,7 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
     for constraint in (*attributes["constraints"], *attributes["program_sizes"]):
         several += constraint.multiples if isinstance(constraint, LaunchedIf) else [constraint]
     several += rule.other.multiples if rule.other is not None else ()
-    constraints = [each for each in several if not isinstance(each, SomeBlock | WholeClusters | PowersOfTwo | AtLeast)]
+    constraints = [each for each in several if not isinstance(each, GridConstraint | PowersOfTwo | AtLeast)]
     if not attributes["program_sizes"]:
         constraints += _whole(inferred, text)
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
@@ -154,7 +154,7 @@ def _whole(inferred: Inferred, text: str) -> list[Constraint]:
     roles = {each.name: role for each, role in pairs if isinstance(role, str) and role in SIZES}
     if is_unguarded(text, entry, roles, attributes):
         return [*whole_tiles(attributes["launch"], config), *steps_of_k(text, entry, roles, config, unguarded=True)]
-    rules = [each.rule for each in attributes["constraints"] if isinstance(each, SomeBlock | WholeClusters)]
+    rules = [each.rule for each in attributes["constraints"] if isinstance(each, GridConstraint)]
     tiles = [each for rule in rules for each in whole_tiles(rule, config)]
     return [*tiles, *steps_of_k(text, entry, roles, config, unguarded=False)]
 

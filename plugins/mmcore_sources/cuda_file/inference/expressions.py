@@ -184,6 +184,16 @@ class LaunchText:
         return [ast.unparse(each) for each in parse_expressions(self.grid, "the grid")]
 
     @property
+    def blocks_per_cluster(self) -> tuple[int, ...]:
+        """The blocks of a cluster along each axis; empty without clusters."""
+        return self.cluster or self.compiled_cluster or ()
+
+    def blocks(self, problem: Problem, config: Config) -> list[int]:
+        """Return the blocks of the grid along each axis, none of them raised to 1."""
+        values = launch_values(problem, config)
+        return [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
+
+    @property
     def rounds_down(self) -> bool:
         """True if the grid has a quotient of a size that is rounded down."""
         return any(self._quotients(rounded_up=False))
@@ -211,10 +221,15 @@ class LaunchText:
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         values = launch_values(problem, config)
-        grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
         (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
         entry = self.other.entry if self.other is not None and self.other.is_launched(problem, config) else None
-        ordinary = Launch(tuple(grid), config.block, int(shared), cooperative=self.cooperative, cluster=self.cluster)
+        ordinary = Launch(
+            tuple(self.blocks(problem, config)),
+            config.block,
+            int(shared),
+            cooperative=self.cooperative,
+            cluster=self.cluster,
+        )
         return replace(ordinary, entry=entry)
 
 

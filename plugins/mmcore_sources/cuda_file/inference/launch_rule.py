@@ -66,7 +66,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         notes.append(Note("launch", "ordinary", why, ""))
     cooperative, cluster = source.cooperative and ordinary is None, launched_cluster(source, launch)
     text = LaunchText(grid, str(shared), cooperative, cluster, compiled_cluster(kernel))
-    if text.cluster or text.compiled_cluster:
+    if text.blocks_per_cluster:
         constraints.append(WholeClusters(text, roles.square))
     if (text.rounds_down or text.vectors) and "gridDim" not in text_of(body.function.body):
         constraints.append(SomeBlock(text, roles.square))

@@ -32,8 +32,8 @@ def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
 def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
     """Return the rows and columns of the tiles, from the values of the names in a grid."""
     found: dict[str, int] = {}
-    clusters = rule.cluster or rule.compiled_cluster or ()
-    for part, inside in itertools.zip_longest(parse_expressions(rule.grid, "the grid"), clusters):
+    parts = parse_expressions(rule.grid, "the grid")
+    for part, inside in itertools.zip_longest(parts, rule.blocks_per_cluster):
         for name in names_in(part) & {"m", "n"} if part is not None else ():
             counts = _counts(part, values, name)
             if not any(counts):  # the product of two quotients is 0 if another size is small
@@ -64,50 +64,46 @@ def whole(rule: LaunchText, problem: Problem, config: Config, *, square: bool) -
 
 
 @dataclass(frozen=True)
-class WholeClusters:
-    """A constraint: the grid is a whole number of clusters."""
+class GridConstraint:
+    """A constraint on the grid of a launch rule, which sizes of whole tiles meet."""
 
     rule: LaunchText
     square: bool
 
-    @property
-    def cluster(self) -> tuple[int, ...]:
-        """The blocks of a cluster along each axis."""
-        return self.rule.cluster or self.rule.compiled_cluster or ()
+    def _enough(self, problem: Problem, config: Config) -> str:
+        """Return the option with the least size from this one on that is allowed, as a clause."""
+        asked = whole(self.rule, problem, config, square=self.square)
+        return f"--size {asked.m}x{asked.n}x{asked.k} is enough"
+
+
+class WholeClusters(GridConstraint):
+    """A constraint: the grid is a whole number of clusters."""
 
     @property
     def description(self) -> str:
-        return f"the grid {self.rule.grid} is a whole number of clusters of {'×'.join(map(str, self.cluster))}"
+        inside = "×".join(map(str, self.rule.blocks_per_cluster))
+        return f"the grid {self.rule.grid} is a whole number of clusters of {inside}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        values = launch_values(problem, config)
-        grid = [int(evaluate(each, values)) for each in parse_expressions(self.rule.grid, "the grid")]
-        grid += [1] * (len(self.cluster) - len(grid))
-        if not any(blocks % inside for blocks, inside in zip(grid, self.cluster, strict=False)):
+        cluster, grid = self.rule.blocks_per_cluster, self.rule.blocks(problem, config)
+        grid += [1] * (len(cluster) - len(grid))
+        if not any(blocks % inside for blocks, inside in zip(grid, cluster, strict=False)):
             return None
-        asked = whole(self.rule, problem, config, square=self.square)
-        shape, inside = ("×".join(map(str, each)) for each in (grid, self.cluster))
-        text = f"a grid of {shape} blocks cannot be cut into clusters of {inside}"
-        return f"{text}; --size {asked.m}x{asked.n}x{asked.k} is enough"
+        shape, inside = ("×".join(map(str, each)) for each in (grid, cluster))
+        return f"a grid of {shape} blocks cannot be cut into clusters of {inside}; {self._enough(problem, config)}"
 
 
-@dataclass(frozen=True)
-class SomeBlock:
+class SomeBlock(GridConstraint):
     """A constraint: the grid has a block along each axis, which a launch that rounds down lacks for small sizes."""
-
-    rule: LaunchText
-    square: bool
 
     @property
     def description(self) -> str:
         return f"the grid {self.rule.grid} is not empty"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        values = launch_values(problem, config)
-        grid = [int(evaluate(each, values)) for each in parse_expressions(self.rule.grid, "the grid")]
+        grid = self.rule.blocks(problem, config)
         if min(grid) > 0:
             return None
-        asked = whole(self.rule, problem, config, square=self.square)
         size, empty = f"{problem.m}×{problem.n}×{problem.k}", "×".join(map(str, grid))
         text = f"the launch rounds the grid {self.rule.grid} down to {empty} for {size}"
-        return f"{text}; --size {asked.m}x{asked.n}x{asked.k} is enough"
+        return f"{text}; {self._enough(problem, config)}"
