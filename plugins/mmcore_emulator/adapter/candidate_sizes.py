@@ -14,15 +14,15 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped
-from mmcore_emulator.adapter.reached_sides import ReachedSides
+from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes
 from mmcore_emulator.adapter.usual_sizes import UsualSizes
-from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
+from mmcore_emulator.conditions.expressions import Condition, conditions, leaves
 from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
-_WHOLE_K, _MOST_WHOLE, _MOST_NUMBERS = 64, 2048, 1  # steps along k, and numbers that whole tiles go beyond
+_WHOLE_K, _MOST_WHOLE = 64, 2048  # steps along k, and the largest number that whole tiles go beyond
 _PER_LINE = 6  # comparisons of a line that are followed
 _NARROW = 0.3  # share of the cost that is added for rows, and for columns, of less than a tile: threads exit early
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
@@ -77,22 +77,21 @@ class CodeSizes(UsualSizes):
                 launched.add(others)
                 yield Size(planned.problem, "another function is launched")
         before = len(plans)
-        of_sizes = (
-            each for _, each in comparisons if not any(isinstance(leaf, Special) for leaf in leaves(each.outcome))
-        )
-        numbers = sorted({number for condition in of_sizes for number in _numbers(condition)})
+        numbers = sorted({number for _, each in comparisons if is_on_sizes(each) for number in _numbers(each)})
         plans += [planned for planned in self._whole_beyond(numbers) if self._entries(planned) == entries]
         whole = range(before, len(plans))
         costs = [self.cost(planned) * self._weight(planned.problem) for planned in plans]
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
-        for together in (1, 2, 3):
-            for index in whole if together == 2 else ():
-                if sides.is_new(index, chosen):
-                    chosen.append(index)
-                    why = "whole tiles beyond a number that sizes are compared with"
-                    yield Size(plans[index].problem, why, is_due=True)
+        for index, reason in sides.cover(chosen, 1):
+            yield Size(plans[index].problem, reason)
+        for index in whole:
+            if sides.is_new(index, chosen):
+                chosen.append(index)
+                why = "whole tiles beyond a number that sizes are compared with"
+                yield Size(plans[index].problem, why, is_due=True)
+        for together in (2, 3):
             for index, reason in sides.cover(chosen, together):
-                yield Size(plans[index].problem, reason, is_extra=together == 3, joins=together > 1)
+                yield Size(plans[index].problem, reason, is_extra=together == 3, joins=True)
         # A plain run may verify the product at sizes that reach the other sides; else the first size is named.
         far = self._candidates(plans[0].problem, literals, _FAR)
         far = [planned for planned in far if self.cost(planned) > self.most]  # the others are among the plans
@@ -107,12 +106,13 @@ class CodeSizes(UsualSizes):
 
         A faster path for large products often asks for whole tiles, too.
         """
+        beyond = [each + 1 for each in numbers if _WHOLE_K <= each <= _MOST_WHOLE]
+        if not beyond:
+            return []
         rows, columns = self.tile
-        sizes: list[tuple[int, int, int]] = []
-        for number in [each for each in numbers if _WHOLE_K <= each <= _MOST_WHOLE][-_MOST_NUMBERS:]:
-            m, n, k = (ceil_div(number + 1, tile) * tile for tile in (rows, columns, _WHOLE_K))
-            sizes += [(rows, columns, k), (m, n, _WHOLE_K), (m, n, k)]
-        return [*filter(None, (self.planned(self.kernel.problem(*size)) for size in dict.fromkeys(sizes)))]
+        m, n, k = (ceil_div(max(beyond), tile) * tile for tile in (rows, columns, _WHOLE_K))
+        sizes = dict.fromkeys([(rows, columns, k), (m, n, _WHOLE_K), (m, n, k)])
+        return [*filter(None, (self.planned(self.kernel.problem(*size)) for size in sizes))]
 
     def _weight(self, problem: Problem) -> float:
         """Return a factor of a product's cost; it is small for products that show more."""

@@ -71,10 +71,15 @@ class ReachedSides:
             missing &= ~reached[index]
 
 
+def is_on_sizes(condition: Condition) -> bool:
+    """Return whether a comparison depends on nothing but arguments and constants."""
+    return not any(isinstance(leaf, Special) for leaf in leaves(condition.outcome))
+
+
 def conditions_on_sizes(functions: Sequence[Function]) -> list[tuple[int, Condition]]:
     """Return the comparisons of launches' functions that depend on nothing but arguments and constants."""
     several = ((number, each) for number, function in enumerate(functions) for each in conditions(function))
-    return [pair for pair in several if not any(isinstance(leaf, Special) for leaf in leaves(pair[1].outcome))]
+    return [(number, each) for number, each in several if is_on_sizes(each)]
 
 
 def take_same_sides(
