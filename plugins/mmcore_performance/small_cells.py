@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from mmcore.cell import Cell
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor.choose_device import open_device
@@ -41,9 +42,9 @@ def small_cells(cell: Cell, plan: Plan, least_k: float = 0) -> tuple[Cell, Cell]
     modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
     most = _MOST_LEAST_WORK if _least_edges(plan) else _MOST_WORK
     least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
-    deepest = max(least_k, _deep(plan, cell.device))
     device = open_device(cell.device)
-    same = same_branches(plan, compile_plan(plan, device.architecture), device.properties)
+    module = compile_plan(plan, device.architecture)
+    deepest, same = max(least_k, _deep(plan, module)), same_branches(plan, module, device.properties)
     for takes, (choose, depths), deep, alike in product(
         (same, lambda small: True), modes, (deepest, least_k), (_all_alike, _first_alike)
     ):
@@ -60,9 +61,9 @@ def small_cells(cell: Cell, plan: Plan, least_k: float = 0) -> tuple[Cell, Cell]
     raise ConstraintViolation(plan.kernel.name, ["its constraints allow no small product"])
 
 
-def _deep(plan: Plan, device: str) -> float:
+def _deep(plan: Plan, module: CompiledModule) -> float:
     """Return a k with which a block fills its shared memory with A and B several times, as an estimate."""
-    held, functions = 0.0, compile_plan(plan, open_device(device).architecture).functions
+    held, functions = 0.0, module.functions
     for launch in plan.launches:
         edge = 2 * math.sqrt(min(plan.problem.m * plan.problem.n / launch.grid_dim.size, _MOST_ELEMENTS))
         shared = functions[plan.entry(launch)].static_shared_bytes + launch.shared_bytes

@@ -156,7 +156,7 @@ def _with(text: bytes, values: Mapping[bytes, bytes]) -> bytes:
     for word in _WORD.finditer(visible):
         if word[0] in values:
             value, (begin, end) = values[word[0]], word.span()
-            is_operand = _BEFORE_OPERAND.search(visible[:begin]) and _AFTER_OPERAND.match(visible, end)
+            is_operand = _AFTER_OPERAND.match(visible, end) and _BEFORE_OPERAND.search(visible, 0, begin)
             if is_operand and _VARIABLE.fullmatch(value):
                 begin, end = begin - 1, end + 1
             parts += [text[position:begin], value]

@@ -240,9 +240,11 @@ class SizeRuns:
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
-            for branch, ways in self._coverage().branches.items():
-                if any(each.taken for each in ways):
-                    self._first_at.setdefault(branch, size.problem)
+            for module in self._modules.values():
+                reached = (
+                    branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
+                )
+                self._first_at |= {branch: size.problem for branch in reached if branch not in self._first_at}
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = stale_reads(loaded) if wrong else []

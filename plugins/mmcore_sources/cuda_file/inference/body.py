@@ -83,9 +83,9 @@ class Body:
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
 
     def loop_bounds(self, sizes: set[str]) -> set[str]:
-        """Return the sizes in the conditions of loops."""
+        """Return the sizes in the conditions of loops, members of structures such as "A.width" among them."""
         conditions = (each.child_by_field_name("condition") for each in self._nodes if each.type == "for_statement")
-        return sizes & {name for each in conditions if each is not None for name in self._words(each)}
+        return sizes & {text_of(each) for condition in conditions if condition is not None for each in walk(condition)}
 
     def _words(self, node: Node) -> list[str]:
         """Return the identifiers below a node, and the members of structures passed by value, such as "d.rows"."""

@@ -49,10 +49,10 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
 def with_derived_numbers(roles: Roles, derived: Mapping[str, ast.expr], parameters: tuple[Parameter, ...]) -> Roles:
     """Return roles with the derived numbers that depend on nothing but sizes and the config."""
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items() if role in SIZES}
+    passed = {each.name for each in parameters}
 
     def with_rule(argument: Argument, parameter: Parameter) -> Argument:
         expression = derived.get(parameter.name)
-        passed = {each.name for each in parameters}
         if expression is None or not names_in(expression) & passed <= sizes.keys():
             return argument
         return Scalar(SizeRule(_renamed(expression, sizes)), scalar_type(parameter.type))

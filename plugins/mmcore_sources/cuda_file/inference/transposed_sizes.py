@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.storage import strided_by_blocks, strides_of
 
@@ -41,14 +40,8 @@ def transposed_structures(body: Body, matrices: Mapping[str, str]) -> list[str]:
     parameters = [each for each in body.function.parameters if each.members]
     names = {f"{each.name}.{member.name}" for each in parameters for member in each.members if not member.pointer}
     strided = strided_by_blocks(body, matrices, names) if parameters else None
-    loops = [each.child_by_field_name("condition") for each in walk(body.function.body) if each.type == "for_statement"]
-    bounds = [text_of(each) for condition in loops if condition is not None for each in walk(condition)]
-    return (
-        [
-            matrix
-            for matrix, by_columns in zip("AB", (not strided[0], strided[1]), strict=True)
-            if by_columns and any(each.startswith(f"{matrices[matrix]}.") for each in bounds)
-        ]
-        if strided is not None
-        else []
-    )
+    if strided is None:
+        return []
+    pairs, bounds = zip("AB", (not strided[0], strided[1]), strict=True), body.loop_bounds(names)
+    by_columns = [matrix for matrix, is_turned in pairs if is_turned]
+    return [each for each in by_columns if any(bound.startswith(f"{matrices[each]}.") for bound in bounds)]
