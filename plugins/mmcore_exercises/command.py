@@ -16,7 +16,8 @@ from mmcore.kernel.sizes import Sizes, size_text
 from mmcore_exercises.exercise import EXERCISES, Exercise, source_line
 from mmcore_grading.criteria import Outcome
 
-_MORE = {"coalesced": "why", "counts": "profile"}  # the command that has more about a criterion; of others, run
+_MORE = {"coalesced": "why", "overlapped": "why", "counts": "profile"}
+"""The command that has more about a criterion; of others, run."""
 _NAME = click.Choice([each.name for each in EXERCISES])
 
 

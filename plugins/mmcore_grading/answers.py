@@ -119,7 +119,7 @@ def commands(task: Task, submission: Submission) -> Commands:
         asked["prove"] = ["prove", file, *on_emulator, *seeded]
     if task.asks("counts"):
         asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
-    if task.asks("coalesced"):
+    if task.asks("coalesced", "overlapped"):
         asked["why"] = ["why", file, *seeded]  # at its usual size, which is large
     return asked
 

@@ -37,7 +37,7 @@ _WRONG_NUMBERS = (
 """Kinds of violations that are no hazards."""
 _MOST_FAULTS = 3
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
-_OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
+_OF_RIGHT_ONES = ("no-hazards", "coalesced", "overlapped", "counts", "time")  # a kernel that does nothing meets them
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,18 @@ def _gaps_of_proof(answer: Answer, document: Document) -> Sequence[str]:
     return [] if proof.outcome == PROVED else [*map(str, proof.reasons), *proof.sentences]
 
 
-def _uncoalesced(answer: Answer, document: Document) -> Sequence[str]:
-    return [f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in document["uncoalesced"]]
+def _findings(kind: str) -> Callable[[Answer, Document], Sequence[str]]:
+    """Return a function that lists the findings of a kind in an answer of ``mmcore why``."""
+
+    def found(answer: Answer, document: Document) -> Sequence[str]:
+        of_kind = (each for each in document["findings"] if each["kind"] == kind)
+        return [f"{_place(each)}{each['sentence']}; {each['advice']}" for each in of_kind]
+
+    return found
+
+
+def _place(finding: Document) -> str:
+    return f"line {finding['line']}: " if finding["line"] else ""
 
 
 _JUDGES: Mapping[str, _Judge] = {
@@ -230,7 +240,8 @@ _JUDGES: Mapping[str, _Judge] = {
     "any-size": _all_or_nothing(RUN, _at_any_size),
     "no-hazards": _no_hazards,
     "proved": _all_or_nothing("prove", _gaps_of_proof),
-    "coalesced": _all_or_nothing("why", _uncoalesced),
+    "coalesced": _all_or_nothing("why", _findings("uncoalesced")),
+    "overlapped": _all_or_nothing("why", _findings("no overlap")),
     "counts": _counts,
     "time": _time,
 }

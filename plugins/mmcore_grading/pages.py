@@ -34,6 +34,7 @@ _MET = {
     "no-hazards": "no hazard is found",
     "proved": "the product is proved for all values at {proved_size}",
     "coalesced": "neighbouring threads access neighbouring elements",
+    "overlapped": "copies are under way while tiles are multiplied",
     "counts": "the count is small enough",
     "time": "the time is short enough",
 }

@@ -25,6 +25,7 @@ CRITERIA: Mapping[str, Sequence[str]] = {
     "no-hazards": (),
     "proved": (),
     "coalesced": (),
+    "overlapped": (),
     "counts": ("counter", "most"),
     "time": ("most",),
 }

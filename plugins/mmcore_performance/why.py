@@ -24,6 +24,7 @@ from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
 from mmcore_performance.reasons.uncoalesced import uncoalesced_accesses
+from mmcore_performance.reasons.waits import copies_in_turn
 from mmcore_performance.stopped import stopped
 from mmcore_performance.without_waste import advice
 
@@ -39,7 +40,7 @@ UNITS = {
     WAITS: "waits for loads and barriers that other warps do not hide",
     "start": "the start of a launch",
 }
-_LISTS = ("reasons", "uncoalesced", "violations")
+_LISTS = ("reasons", "findings", "violations")
 _TIME = ("seconds", "low", "high", "limiter")
 _SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
 
@@ -71,7 +72,8 @@ class Why:
         predicted: the predicted time; None if there is none.
         unpredicted: why there is no predicted time, as a clause.
         reasons: the largest gain first.
-        uncoalesced: those of uncoalesced accesses, whatever their gain; none if they are a small part of all accesses.
+        findings: those that matter whatever their gain: uncoalesced accesses if they are a large part of all, and
+            copies that wait for the multiplications, and these for them.
         advice: what to try where there are no reasons, as a noun; "" if nothing is known.
         violations: errors of the launches; there are no reasons then. The command adds hazards of a right product.
         ran: the cell of the small product; None if it is not known.
@@ -86,7 +88,7 @@ class Why:
     predicted: PredictedTime | None = None
     unpredicted: str = ""
     reasons: tuple[Reason, ...] = ()
-    uncoalesced: tuple[Reason, ...] = ()
+    findings: tuple[Reason, ...] = ()
     advice: str = ""
     violations: tuple[Violation, ...] = ()
     ran: Cell | None = None
@@ -105,16 +107,10 @@ class Why:
         """Return the answer of :meth:`to_json`."""
         others = {name: value for name, value in values.items() if name not in _TIME}
         time = None if values["seconds"] is None else PredictedTime(**{name: values[name] for name in _TIME})
-        reasons, uncoalesced = (tuple(map(Reason.from_json, values[name])) for name in ("reasons", "uncoalesced"))
+        reasons, findings = (tuple(map(Reason.from_json, values[name])) for name in ("reasons", "findings"))
         violations = tuple(map(Violation.from_json, values["violations"]))
         ran = values["ran"] and Cell.from_json(values["ran"])
-        known = {
-            "predicted": time,
-            "reasons": reasons,
-            "uncoalesced": uncoalesced,
-            "violations": violations,
-            "ran": ran,
-        }
+        known = {"predicted": time, "reasons": reasons, "findings": findings, "violations": violations, "ran": ran}
         return cls(**{**others, **known, "not_executed": tuple(values["not_executed"])})
 
 
@@ -164,7 +160,8 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)
         why = replace(why, advice="" if several else advice(evidence, prediction.limiter))
     if not why.violations:
-        why = replace(why, reasons=tuple(several), uncoalesced=uncoalesced_accesses(observation, evidence))
+        findings = (*uncoalesced_accesses(observation, evidence), *copies_in_turn(observation))
+        why = replace(why, reasons=tuple(several), findings=findings)
     return why.to_json()
 
 

@@ -17,6 +17,15 @@ NAMES = [each.name for each in EXERCISES]
 FAST = ("guard", "barrier")
 
 
+_IN_TURN = """    float sum = 0;
+    int stage = 0;
+    for (int start = 0; start < k; start += TILE) {
+        fetch(stage, start);
+        __pipeline_wait_prior(0);
+        __syncthreads();
+"""
+
+
 def checked(exercise: Exercise, file: Path) -> None:
     """Check the exercise's two files, each written at a path, and compare exit status, points and successor."""
     for source, status in (("start.cu", 1), ("solution.cu", 0)):
@@ -39,6 +48,24 @@ def test_a_start_loses_points_and_a_solution_gets_all(name: str, tmp_path: Path)
 @pytest.mark.parametrize("exercise", [each for each in EXERCISES if each.name not in FAST], ids=lambda each: each.name)
 def test_every_start_loses_points_and_every_solution_gets_all(exercise: Exercise, tmp_path: Path) -> None:
     checked(exercise, tmp_path / "mine.cu")
+
+
+@pytest.mark.parametrize("replaced", ["overlap", "copies"])
+def test_a_pipeline_without_overlap_loses_points(replaced: str, tmp_path: Path) -> None:
+    text = (EXERCISES[NAMES.index("pipeline")].folder / "solution.cu").read_text()
+    start, loop = text.index("    fetch(0, 0);"), text.index("        for (int i = 0;")
+    if replaced == "overlap":  # two stages, and each is awaited when it was begun
+        text = text[:start] + _IN_TURN + text[loop:]
+    else:
+        text = text.replace("a[stage][y][i] * b[stage][i][x]", "A[row * k + start + i] * B[(start + i) * n + column]")
+        text = re.sub(
+            r"    __shared__.*|            fetch\(1.*|        if \(start \+.*|    fetch\(0.*|        __.*", "", text
+        )
+        text = re.sub(r"    auto fetch[\s\S]*?};\n", "", text)
+    (tmp_path / "pipeline.cu").write_text(text)
+    document = json.loads(mmcore("exercise", "check", "pipeline", str(tmp_path / "pipeline.cu"), "--json").stdout)
+    lost = [each["criterion"] for each in document["criteria"] if each["points"] < each["most"]]
+    assert lost == ["overlapped"], document["first_failure"]
 
 
 def test_the_exercises_are_listed_in_their_order() -> None:

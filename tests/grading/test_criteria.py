@@ -226,7 +226,7 @@ def test_coalescing_is_judged_by_the_accesses_and_not_by_their_cost_at_a_shown_s
     }
     right, reasons = Answer(0, {"verified": True}), [{"kind": "small product"}]
     for accesses, message in (([far], "line 3: a warp's load touches 16 sectors; exchange x and y"), ([], "")):
-        why = Answer(0, {"reasons": reasons, "uncoalesced": accesses})
+        why = Answer(0, {"reasons": reasons, "findings": accesses})
         (found,) = outcomes(task, {"compile": right, "run 8x8x8": right, "run": right, "why": why}, {})
         assert (found.points, found.message) == (0 if message else 1, message)
 

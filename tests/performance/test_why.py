@@ -334,7 +334,9 @@ def test_uncoalesced_accesses_are_listed_whatever_they_cost_if_they_are_a_large_
     def lists(text: str, size: int) -> tuple[set[str], list[int]]:
         (tmp_path / "mm.cu").write_text(text)
         answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", str(size), "--json").stdout)
-        return {each["kind"] for each in answer["reasons"]}, sorted(each["line"] for each in answer["uncoalesced"])
+        return {each["kind"] for each in answer["reasons"]}, sorted(
+            each["line"] for each in answer["findings"] if each["kind"] == "uncoalesced"
+        )
 
     by_rows = TILED_ROWS.replace("ROW", "x").replace("COLUMN", "y")
     kinds, lines = lists(by_rows, 64)

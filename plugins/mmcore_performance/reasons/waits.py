@@ -37,27 +37,48 @@ def _no_overlap(observation: Observation, launch: ObservedLaunch, work: float) -
     It comes twice: with the waits that the predicted time contains, and with an estimate beyond it, since a prediction
     takes warps to wait independently of each other.
     """
-    overlaps, capability = launch.overlaps, observation.card.capability
-    if not overlaps.copies_alone or not waits_together(launch):
+    if not launch.overlaps.copies_alone or not waits_together(launch):
         return
+    estimated = _in_turn(observation, launch, work)
+    yield estimated
+    copied = 0.0 if _is_asynchronous(launch) else _copied(launch)
+    saved = _passes(launch) * copied if observation.card.capability >= _CP_ASYNC else NOTHING
+    copies = launch.overlaps.phases.total()
+    yield replace(estimated, factor=1 - copied, scope="loads", saved=saved, copies=copies, uncounted=False)
+
+
+def copies_in_turn(observation: Observation) -> Iterable[Reason]:
+    """Yield a reason for each launch that multiplies and copies in turn, or copies nothing, whatever its gain."""
+    for launch in observation.launches:
+        overlaps = launch.overlaps
+        if overlaps.overlapped + overlaps.alone and not overlaps.phases:
+            advice = "copy the next tiles into shared memory while these are multiplied"
+            yield Reason("no overlap", "no tile is copied into shared memory", advice)
+        elif overlaps.copies_alone:
+            yield _in_turn(observation, launch)
+
+
+def _in_turn(observation: Observation, launch: ObservedLaunch, work: float = 0.0) -> Reason:
+    """Return the reason of a launch that copies and multiplies in turn, with ``work`` cycles of its units."""
+    overlaps = launch.overlaps
     at, _ = overlaps.phases.most_common(1)[0]
     most = ceil_div(launch.grid.size, observation.card.multiprocessors)
     blocks = max(1, min(launch.occupancy.active_blocks, most))
     hide = "nothing hides the wait" if blocks == 1 else f"{blocks} blocks on a multiprocessor hide part of the wait"
-    asynchronous = at.opcode[0] == "cp"
-    estimated = Reason(
+    return Reason(
         "no overlap",
         f"a block copies tiles into shared memory, waits for them and multiplies them in turn; {hide}",
-        _advice(capability, asynchronous),
+        _advice(observation.card.capability, _is_asynchronous(launch)),
         *_place(at),
         factor=busy(work / (overlaps.phases.total() * barriers_needed(launch)), _COPY_CYCLES, blocks),
         uncounted=True,
     )
-    yield estimated
-    copied = 0.0 if asynchronous else _copied(launch)
-    saved = _passes(launch) * copied if capability >= _CP_ASYNC else NOTHING
-    copies = overlaps.phases.total()
-    yield replace(estimated, factor=1 - copied, scope="loads", saved=saved, copies=copies, uncounted=False)
+
+
+def _is_asynchronous(launch: ObservedLaunch) -> bool:
+    """Return whether most copies are by cp.async."""
+    at, _ = launch.overlaps.phases.most_common(1)[0]
+    return at.opcode[0] == "cp"
 
 
 def _copied(launch: ObservedLaunch) -> float:
@@ -78,7 +99,7 @@ def _passes(launch: ObservedLaunch) -> Costs:
 
 def _advice(capability: tuple[int, int], asynchronous: bool) -> str:
     if asynchronous:
-        return "take two or more buffers, and wait for the oldest tile while the next ones are copied"
+        return "copy the next tile into another buffer before this one is multiplied, and wait for it only then"
     if capability < _CP_ASYNC:
         return "load the next tiles into registers before these are multiplied, and store them in a second buffer then"
     tma = ", or a ring of stages filled by TMA" if capability >= (9, 0) else ""
