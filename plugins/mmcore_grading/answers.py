@@ -25,12 +25,16 @@ COMPILE = "compile"
 RUN = "run"
 """The name of the command that runs its kernel at the sizes that its code asks for."""
 
+OF_CLOCK = "20 times limits.seconds of the task is the limit"
+"""The limit of the seconds by the clock."""
+
 COMMAND_LINES = re.compile(r"\n  mmcore .*")
 """The commands below a message, for one's own terminal."""
 
 UNUSUAL_READING = "unusual-reading"
 """A kind of violation: right if read as another product; its hint is an option."""
 
+_UNKNOWN = re.compile(r"\nError: (the emulator does not know .*)")
 _FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
 _FOLDERS = re.compile(
@@ -60,8 +64,13 @@ class Answer:
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
         sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)
         sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package else sentence
-        limit = "20 times limits.seconds of the task is the limit"
-        return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
+        return sentence.replace("--timeout sets the limit", OF_CLOCK) or "it gave no answer"
+
+    @property
+    def unknown(self) -> str:
+        """What the kernel uses and the emulator does not know, in a clause; empty if there is nothing."""
+        found = None if self.document else _UNKNOWN.search(f"\n{self.message}")
+        return found[1] if found else ""
 
     @property
     def lacks_package(self) -> bool:

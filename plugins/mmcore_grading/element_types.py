@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mmcore.kernel.problem import accumulator_named, dtype_named
 from mmcore_grading.answers import Answers, Document
@@ -18,6 +18,14 @@ def other_types(answers: Answers, reference: Answers) -> str:
     if own is None or wanted is None:
         return ""
     return "; ".join([*_other_elements(own, wanted)] or [*_less_precise(own, wanted)])
+
+
+def options_of_types(answers: Answers, reference: Answers) -> Sequence[str]:
+    """Return the options of ``mmcore run`` that give a submission of other types those of the reference."""
+    own, wanted = _typed(answers), _typed(reference)
+    if own is None or wanted is None or not other_types(answers, reference):
+        return []
+    return [f"--{name}={wanted[name]}" for name in ("dtype", "output", _SUMS) if own[name] != wanted[name]]
 
 
 def _typed(answers: Answers) -> Document | None:

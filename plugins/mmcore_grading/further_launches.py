@@ -13,7 +13,7 @@ from mmcore_grading.task import Task
 from mmcore_sources.cuda_file.inference.body import Body
 
 _WRONG = 1  # the exit status of a kernel that is not right
-_ADVICE = "one launch is graded, and the table [entry] of the task can name it"
+_ALONE = "a program of one launch is graded"
 
 
 def further_launches(task: Task, submission: Submission, answers: Answers) -> str:
@@ -32,7 +32,7 @@ def further_launches(task: Task, submission: Submission, answers: Answers) -> st
         return ""
     for launch, clause in _connected(read_program(code.text), *names):
         where = f", which line {launch.line} launches," if submission.file.endswith(".cu") else ""
-        return f"{NOT_GRADED}{launch.name}{where} {clause}; {_ADVICE}"
+        return f"{NOT_GRADED}{launch.name}{where} {clause}; {_ALONE}"
     return ""
 
 

@@ -122,7 +122,9 @@ def graded(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    grades = [_grade(task, each, done, reference) for each in submissions if (done := stored[each.student]) is not None]
+    grades = [
+        grade_of(task, each, done, reference) for each in submissions if (done := stored[each.student]) is not None
+    ]
     return grades, len(missing)
 
 
@@ -163,12 +165,19 @@ def _read_like(reference: Answers, task: Task) -> Task:
     return replace(task, options=(*task.options, _LAYOUT, answer.document["column_major"]))
 
 
-def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:
+def _not_graded(task: Task, submission: Submission, answers: Answers) -> str:
+    """Return why the answers on a submission say nothing of it, beginning with "not graded: "; empty if they do."""
+    unknown = next(filter(None, (each.unknown for each in answers.values())), "")
+    return f"{NOT_GRADED}{unknown}" if unknown else further_launches(task, submission, answers)
+
+
+def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:
+    """Return the grade of a submission that ran; ``reference`` has the answers on the teacher's solution."""
     found = outcomes(task, run.answers, reference)
     if run.ended:
         reasons = chain([run.ended], repeat(_ENDED_BEFORE))
         found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
-    elif reason := further_launches(task, submission, run.answers):
+    elif reason := _not_graded(task, submission, run.answers):
         found = [replace(each, points=0, message=reason, hidden="") for each in found]
     return Grade(
         submission.student,
@@ -179,5 +188,5 @@ def _grade(task: Task, submission: Submission, run: Run, reference: Answers) -> 
         tuple(hints(run.answers)),
         launch(run.answers),
         proved_size(run.answers),
-        () if submission.refused else tuple(repeating_commands(task, submission, run.answers)),
+        () if submission.refused else tuple(repeating_commands(task, submission, run.answers, reference)),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mmcore.kernel.sizes import size_text
 from mmcore_grading.answers import COMPILE, RUN, Answers, Commands, check_at, commands, run_at
+from mmcore_grading.element_types import options_of_types
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
@@ -30,13 +31,14 @@ def proved_size(answers: Answers) -> str:
     return size_text(document["problem"]) if document else ""
 
 
-def repeating_commands(task: Task, submission: Submission, answers: Answers) -> Sequence[str]:
+def repeating_commands(task: Task, submission: Submission, answers: Answers, reference: Answers) -> Sequence[str]:
     """Return the commands that repeat the answers, without those at hidden sizes, and at one shown size alone.
 
-    That size is the first at which the kernel is not right, if there is one.
+    That size is the first at which the kernel is not right, if there is one. A submission of other types than the
+    reference is read as having these.
     """
-    asked = commands(task, submission)
-    return [shlex.join(["mmcore", *_shown(asked[name])]) for name in _named(task, asked, answers)]
+    asked, types = commands(task, submission), options_of_types(answers, reference)
+    return [shlex.join(["mmcore", *_shown(asked[name]), *types]) for name in _named(task, asked, answers)]
 
 
 def _named(task: Task, asked: Commands, answers: Answers) -> Iterator[str]:

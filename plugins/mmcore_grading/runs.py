@@ -18,7 +18,7 @@ from mmcore.files import read_bytes
 from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
-from mmcore_grading.answers import COULD_NOT_RUN, NOT_GRADED, Answer, Answers, Commands, commands
+from mmcore_grading.answers import COULD_NOT_RUN, NOT_GRADED, OF_CLOCK, Answer, Answers, Commands, commands
 from mmcore_grading.explanation import EXPLAIN, explanation
 from mmcore_grading.outside_headers import outside_header
 from mmcore_grading.submissions import Submission, kernel_names
@@ -167,6 +167,7 @@ def examined(task: Task, submission: Submission, asked: Commands) -> Run:
     several = [_answer(each) for each in documents[1:] if each != "end"]
     if ended and several:
         places = (_with_loop(fault, submission) for fault in several[-1].faults if fault.startswith("timeout at"))
+        places = (place.removesuffix(f"; {OF_CLOCK}") for place in places)
         ended = next((f"{place}; limits.seconds of the task sets the limit" for place in places), ended)
     return Run(dict(zip(asked, several, strict=False)), ended, bool(documents and documents[0]["confined"]))
 

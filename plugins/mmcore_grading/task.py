@@ -239,6 +239,8 @@ def _check(task: Task) -> None:
         raise InvalidProblem('the rubric has "hidden-sizes", but sizes.hidden has none')
     if task.asks("counts", "time") and task.reference is None:
         raise InvalidProblem('the rubric compares with a reference; reference = "FILE" names it')
+    if task.asks("time") and task.device == Task.device:
+        raise InvalidProblem('the criterion "time" takes device = "cuda", since the emulator has no kernel times')
     if Path(task.submission).is_absolute() or task.submission.startswith(".."):
         raise InvalidProblem(f"submission must be a path in a student's folder, not {quoted(task.submission)}")
     for path in filter(None, (task.reference, task.given)):

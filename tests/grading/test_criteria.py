@@ -13,7 +13,7 @@ from mmcore_grading.answers import Answer, commands
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.explanation import explanation
 from mmcore_grading.further_launches import further_launches
-from mmcore_grading.grading import Grade
+from mmcore_grading.grading import Grade, grade_of
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run
@@ -27,6 +27,33 @@ def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
     assert Answer(2, {"kernel": "mm"}, "Error: it used more than 256 MB of memory").faults == [
         "it used more than 256 MB of memory"
     ]
+
+
+def test_a_kernel_that_the_emulator_does_not_know_is_not_graded() -> None:
+    criteria = Criterion("compiles", 1), Criterion("shown-sizes", 2)
+    task, submission = Task("a product", (Sizes(8, 8, 8),), criteria), Submission("ada", (("a.cu", b""),))
+    asked = commands(task, submission)
+    unknown = Answer(2, None, "note\nError: the emulator does not know the instruction call.uni of malloc (a.cu:3)")
+    for answer, points in ((unknown, None), (replace(unknown, message="Error: the grid is empty"), 1)):
+        answers = {each: Answer(0, {"registers": 8}) if each == "compile" else answer for each in asked}
+        grade = grade_of(task, submission, Run(answers), {})
+        assert grade.to_json()["points"] == points
+        assert grade.ungraded == (
+            "" if points else "the emulator does not know the instruction call.uni of malloc (a.cu:3)"
+        )
+
+
+def test_commands_repeat_a_verdict_on_other_types_than_the_references() -> None:
+    task, submission = (
+        Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),)),
+        Submission("ada", (("a.cu", b""),)),
+    )
+    half, wanted = typed("float16", "float16", "float16"), typed("float16", "float32", "float32")
+    reference = {"run 8x8x8": wanted}
+    repeated = "mmcore run a.cu --size 8x8x8 --no-hazards --device emulator --seed 1"
+    (line,) = repeating_commands(task, submission, {"run 8x8x8": half}, reference)
+    assert line == f"{repeated} --output=float32 --accumulator=float32"
+    assert [*repeating_commands(task, submission, {"run 8x8x8": wanted}, reference)] == [repeated]
 
 
 def test_a_file_is_not_graded_and_runs_again_where_a_package_is_missing() -> None:
@@ -272,7 +299,7 @@ def test_a_students_page_has_the_launch_and_the_commands_of_its_verdict_without_
     right = Answer(0, {"verified": True, "cell": {"kernel": {"inferred": inferred}}})
     proof = Answer(0, {"problem": {"m": 64, "n": 64, "k": 64}})
     answers = dict.fromkeys(commands(task, submission), right) | {"prove": proof, "run 9x9x9": Answer(1, None)}
-    lines = repeating_commands(task, submission, answers)
+    lines = repeating_commands(task, submission, answers, {})
     assert lines == [
         "mmcore run a.cu --size 9x9x9 --no-hazards --device emulator --define 'T=1 2' --seed 1",
         "mmcore run a.cu --device emulator --define 'T=1 2' --seed 1",

@@ -68,6 +68,10 @@ SIZES = '[sizes]\nshown = ["32"]\n'
         (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
         (f'title = "x"\nsubmission = "../a"\n{SIZES}{RUBRIC}', "submission must be a path in a student's folder, not"),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "time"\nmost = 2\npoints = 1\n', "compares with a reference"),
+        (
+            f'title = "x"\nreference = "x.cu"\n{SIZES}[[rubric]]\ncriterion = "time"\nmost = 2\npoints = 1\n',
+            'the criterion "time" takes device = "cuda"',
+        ),
         (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "hidden-sizes"\npoints = 1\n', "sizes.hidden has none"),
     ],
 )
