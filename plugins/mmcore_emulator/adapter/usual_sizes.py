@@ -121,13 +121,18 @@ class UsualSizes(AllowedSizes):
     def _gaps(self) -> Iterator[Size]:
         """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
 
-        Kernels that load vectors need aligned rows, so others are no fault of theirs.
+        Kernels that load vectors need aligned rows, so others are no fault of theirs. Those of a square differ, since
+        a kernel that uses one for another is right otherwise.
         """
-        base = next(iter(self.first("", ((33, 35, 37), (40, 48, 40), *((r, c, 64) for r, c in [self.tile])))), None)
+        (rows, columns), side = self.tile, self.kernel.square_problem(FEW * 8, self.config).n
+        sizes = (33, 35, 37), (40, 48, 40), (rows, columns, 64), (side, side, side)
+        base = next(iter(self.first("", sizes)), None)
         for width in (8, 16, 64) if base else ():
             assert base is not None
             problem = base.problem
-            gaps = [width - problem.leading(matrix) % width for matrix in "ABC"]
+            lengths = [problem.leading(matrix) for matrix in "ABC"]
+            steps = range(0, 3 * width, width) if problem.m == problem.n == problem.k else (0, 0, 0)
+            gaps = [width - length % width + step for length, step in zip(lengths, steps, strict=True)]
             other = gapped(problem, (gaps[0], gaps[1], gaps[2]))
             if self.planned(other) is not None:
                 yield Size(other, f"gaps between rows, which begin at multiples of {width} elements")

@@ -183,6 +183,8 @@ class Body:
                     yield [*rows, *self.terms(above.children[1].named_children[0])]
                 elif len(indices) == 1:
                     yield [*moved, *self.terms(_of_narrow_elements(indices[0]))]
+            elif node.type == "subscript_expression" and (place := self._place(node.children[0], names)) is not None:
+                yield [*moved, *place, *self.terms(node.children[1].named_children[0])]
             elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
             elif node.type in ("call_expression", "gnu_asm_input_operand"):
@@ -191,6 +193,14 @@ class Body:
                 places = (each for each in passed if names & {*identifiers(each)})
                 places = (each for each in places if whole or _is_address(each, names))
                 yield from ([term for term in self.terms(each) if not names & set(term)] for each in places)
+
+    def _place(self, node: Node, names: set[str]) -> list[Term] | None:
+        """Return what an expression such as ``((float *)((char *)C + row * pitch))`` adds to a pointer."""
+        if node.type not in ("parenthesized_expression", "call_expression"):
+            return None
+        terms = self.terms(node)
+        added = [term for term in terms if len(term) > 1 or term[0] not in names]
+        return added if len(added) == len(terms) - 1 else None
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """Return an expression as a sum of products, with local variables replaced by their values."""

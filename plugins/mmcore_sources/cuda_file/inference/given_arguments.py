@@ -22,8 +22,10 @@ from mmcore.kernel.arguments import (
 from mmcore.kernel.constraints import Multiple
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import SizeRule, parse_expressions
 from mmcore_sources.cuda_file.inference.roles import ZEROS, Roles, scalar_type, scalars_of
+from mmcore_sources.cuda_file.inference.row_lengths import side_of_squares
 from mmcore_sources.cuda_file.inference.structures import structure_of
 
 _NAMES = (*MATRICES, *SIZES, *FACTORS, *LOGARITHMS, *PITCHES)
@@ -65,23 +67,24 @@ def _given(word: str, parameter: Parameter) -> Argument:
     raise InvalidKernel(f"--args: {name!r} is none of {', '.join(_NAMES)}, and no number")
 
 
-def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
+def with_arguments(arguments: tuple[Argument, ...], body: Body) -> Roles:
     """Return the roles according to given arguments."""
     names = [str(getattr(each, "value", getattr(each, "name", each))) for each in arguments]
-    pairs = list(zip(function.parameters, names, strict=True))
+    pairs = list(zip(body.function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
     sizes |= {parameter.name: PITCHES[role] for parameter, role in pairs if role in PITCHES}
     sizes |= {parameter.name: QUOTIENTS[role][0] for parameter, role in pairs if role in QUOTIENTS}
     sizes |= {f"1<<{parameter.name}": LOGARITHMS[role] for parameter, role in pairs if role in LOGARITHMS}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
+    for parameter, argument in zip(body.function.parameters, arguments, strict=True):
         if isinstance(argument, Struct):
             matrix = next(str(each) for each in argument.members if each in ("A", "B", "C"))
             pointers[matrix] = parameter.name
             sizes |= structure_of(parameter, matrix, scalars_of(parameter))[1]
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
-    return Roles(arguments, sizes, pointers, "as given by --args")
+    squares = bool(side_of_squares(sizes, body))
+    return Roles(arguments, sizes, pointers, "as given by --args", of_squares=squares)
 
 
 def whole_vectors(arguments: Iterable[Argument]) -> tuple[Multiple, ...]:

@@ -123,7 +123,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
     body, given = kernel.body, kernel.given
     function = body.function
     if "args" in given:
-        roles = with_arguments(given_arguments(list(given["args"]), function), function)
+        roles = with_arguments(given_arguments(list(given["args"]), function), body)
         notes = []
     else:
         by_rows = "A" not in given.get("column_major", "A")

@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fragments import cast_vectors, whole_fragments
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
+from mmcore_sources.cuda_file.inference.limits import conditions, words_of
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
@@ -25,8 +26,6 @@ from mmcore_sources.cuda_file.repairs.loop_edits import quotients
 
 _LARGE = 1024
 _STEP = 128  # along k, which a grid does not divide
-_BRANCHES = ("if_statement", "conditional_expression", "while_statement", "for_statement")
-_LEAST = re.compile(r"(?:\w+::)?f?(?:min|max)[fl]?|clamp")
 _COMPARES = re.compile(r"[<>]")
 
 
@@ -154,29 +153,17 @@ def _changes(launch: HostLaunch) -> bool:
 
 def guards(body: Body, sizes: set[str]) -> bool:
     """Return whether a kernel compares the place of a thread with a size, itself or in a function that it calls."""
-    return any(_compares_places(body, each, sizes) for each in _conditions(body.function.body)) or any(
+    return any(_compares_places(body, each, sizes) for each in conditions(body.function.body)) or any(
         names & {*identifiers(each)} and _COMPARES.search(text_of(each))
         for function, names in _called(body, sizes)
-        for each in _conditions(function)
+        for each in conditions(function)
     )
 
 
 def _compares_places(body: Body, condition: Node, sizes: set[str]) -> bool:
-    words = {word.strip("()") for term in body.terms(condition) for factor in term for word in factor.split()}
+    words = words_of(body, condition)
     places = (kind for word in words for kind, _ in BUILT_IN.findall(word))
     return bool(words & sizes) and not {*places}.isdisjoint(("threadIdx", "blockIdx"))
-
-
-def _conditions(node: Node) -> Iterator[Node]:
-    """Yield the conditions of branches and loops, other comparisons, and the calls that limit a number."""
-    for each in walk(node):
-        condition = each.child_by_field_name("condition") if each.type in _BRANCHES else None
-        if condition is not None:
-            yield condition
-        compares = each.type == "binary_expression" and text_of(each.children[1]) in ("<", ">", "<=", ">=")
-        limits = each.type == "call_expression" and _LEAST.fullmatch(text_of(each.children[0]))
-        if condition is None and (compares or limits):
-            yield each
 
 
 def _called(body: Body, sizes: set[str]) -> Iterator[tuple[Node, set[str]]]:

@@ -18,10 +18,11 @@ from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
 from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
+from mmcore_sources.cuda_file.inference.product_sizes import sizes_of
+from mmcore_sources.cuda_file.inference.row_lengths import side_of_squares
 from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
-from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
-from mmcore_sources.cuda_file.inference.transposed_sizes import is_transposed_a, transposed_structures, with_transposed
+from mmcore_sources.cuda_file.inference.transposed_sizes import transposed_structures
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -56,12 +57,13 @@ class Roles:
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
     batch: bool = False  # True if the blocks along z compute the products of a batch; the first one is run
     depth: int = 0  # k, if a constant of the source fixes it and other sizes are passed
+    of_squares: bool = False  # True if one size limits rows, columns and k beside leading dimensions
 
     @property
     def square(self) -> bool:
         """True if the sizes suffice for square matrices only."""
         roles = {*self.sizes.values(), *["k"] * (self.depth > 0)}
-        return bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles)
+        return self.of_squares or (bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles))
 
     def sizes_in(self, numbers: Mapping[str, int]) -> dict[str, int]:
         """Return m, n and k among the numbers of parameters; all three are one number for square matrices."""
@@ -134,50 +136,6 @@ def _roles_with_zeros(
     )
     why = f"of {len(zeros) + len('ABC')} pointers, {' and '.join(sorted(zeros))} may be no matrix and gets zeros"
     return replace(roles, arguments=tuple(arguments), why=why, guessed=True)
-
-
-def sizes_of(
-    names: list[str], body: Body, matrices: Mapping[str, str], *, by_rows: bool
-) -> tuple[dict[str, str], str, bool]:
-    """Return the role of each size, the reason, and whether the matrices are stored by columns."""
-    sure = {name: role for name in names if (role := sure_role(name, matrices))}
-    sure = sure if by_rows else with_transposed(sure, body, matrices, set(names))
-    by_columns = not by_rows and stored_by_columns(body, matrices, set(names))
-    if len(names) == 1:
-        return {names[0]: "n"}, "one size is that of square matrices", by_columns
-    if len(sure) == len(names):
-        return sure, "by the parameters' names", by_columns
-    a, b, c = (strides_of(body, matrices[matrix], set(names)) for matrix in "ABC")
-    by_stride, why = dict(sure), "by the parameters' names"
-    if len(a) == len(b) == 1 and a != b and not (a | b | c) & set(sure):
-        (of_a,), (of_b,) = a, b
-        if by_columns and c == a:
-            by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
-        elif not (by_columns or by_rows) and c <= b and is_transposed_a(body, matrices, set(names)):
-            by_stride, why = {of_a: "m", of_b: "n"}, "by the lengths of the rows that the source steps by"
-        elif not by_columns and c <= b:
-            by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
-    rows = not by_columns and by_stride == sure and not (a | c) & set(sure)
-    if rows and len(a) == len(c) == 1 and a == b and c != a:  # B is stored by columns, or its index is wrong
-        (of_a,), (of_c,) = a, c
-        first = next((usual[name] for name in names if usual.get(name) in ("m", "n")), "")
-        if (first, usual.get(of_c), usual.get(of_a)) != ("m", "m", "k"):  # else the index of C is wrong
-            by_stride, why = {of_a: "k", of_c: "n"}, "by the lengths of the rows that the source steps by"
-    summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
-    if usual.keys() == set(names) and "k" not in summed and summed:
-        by_stride = sure  # the loop over k does not go as far as the rows of A that the source steps by
-    if by_stride != sure:
-        free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
-        rest = [name for name in names if name not in by_stride]
-        unused = [name for name in rest if name not in body.names]
-        rest = [name for name in rest if name not in unused[max(0, len(free) - len(rest) + len(unused)) :]]
-        if len(rest) <= len(free) and not any(usual.get(name, "").startswith("ld") for name in rest):
-            by_stride |= dict(zip(rest, free, strict=False))
-            if all(usual.get(name) == role for name, role in by_stride.items()):
-                why = "by the parameters' names"
-            return by_stride, why, by_columns
-    return sure | usual, "by the parameters' names", by_columns
 
 
 def roles_of(
@@ -260,7 +218,8 @@ def roles_of(
         else:
             arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
     several = bool(batch) or goes_from_product_to_product(body, matrices.values(), sizes)
-    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several)
+    squares = bool(side_of_squares(sizes, body))
+    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several, of_squares=squares)
 
 
 def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str, int]) -> dict[str, int]:

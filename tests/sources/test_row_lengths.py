@@ -1,0 +1,73 @@
+"""Lengths of rows by any name, in elements and bytes, beside one size or all three."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mmcore.kernel.constraints import Square
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import kernel
+
+PARAMETERS = "const float *A, {t} pa, const float *B, {t} pb, float *C, {t} pc, int n"
+BODY = """{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n || col >= n) return;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * pa + k] * B[k * pb + col];
+    C[row * pc + col] = sum;
+}"""
+BYTES = """{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n || col >= n) return;
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        const float *ra = (const float *)((const char *)A + row * pa);
+        const float *rb = (const float *)((const char *)B + k * pb);
+        sum += ra[k] * rb[col];
+    }
+    ((float *)((char *)C + row * pc))[col] = sum;
+}"""
+
+
+def source(body: str, kind: str = "size_t") -> str:
+    return f"__global__ void mul({PARAMETERS.format(t=kind)})\n{body}\n"
+
+
+def roles(text: str) -> list[str]:
+    return [str(getattr(each, "value", each)) for each in kernel(text).arguments]
+
+
+def renamed(text: str, names: str) -> str:
+    for old, new in zip(("pa", "pb", "pc", "n"), names.split(), strict=True):
+        text = re.sub(rf"\b{old}\b", new, text)
+    return text
+
+
+@pytest.mark.parametrize("names", ["lda ldb ldc n", "pitchA pitchB pitchC n", "pa pb pc width"])
+def test_one_size_beside_lengths_of_rows_is_that_of_squares(names: str) -> None:
+    text = renamed(source(BODY, "int"), names)
+    assert roles(text) == ["A", "lda", "B", "ldb", "C", "ldc", "n"]
+    assert Square() in kernel(text).constraints
+
+
+def test_a_length_that_limits_a_loop_is_a_size() -> None:
+    text = renamed(source(BODY.replace("k < n", "k < pa"), "int"), "lda ldb ldc n")
+    assert Square() not in kernel(text).constraints
+
+
+def test_lengths_of_any_name_may_count_bytes() -> None:
+    assert roles(source(BYTES)) == ["A", "bytes(lda)", "B", "bytes(ldb)", "C", "bytes(ldc)", "n"]
+    of_rows = BYTES.replace("row >= n", "row >= m").replace("k < n", "k < depth")
+    all_sizes = roles(source(of_rows).replace("int n", "int m, int n, int depth"))
+    assert all_sizes == ["A", "bytes(lda)", "B", "bytes(ldb)", "C", "bytes(ldc)", "m", "n", "k"]
+
+
+@pytest.mark.parametrize(("body", "status"), [(BYTES, 0), (BODY, 0), (BODY.replace("k * pb", "k * pa"), 1)])
+def test_squares_are_tried_with_different_gaps_between_rows(folder: Path, body: str, status: int) -> None:
+    (folder / "mul.cu").write_text(renamed(source(body), "lda ldb ldc n"))
+    result = command("run", "mul.cu", "--device", "emulator")
+    assert result.exit_code == status
+    assert "40×40×40, lda = 48, ldb = 56, ldc = 64" in result.stdout
