@@ -298,7 +298,7 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
         found = examine(requested, device, WORK, nameless)
     assert found.tried == ()
     assert re.fullmatch("16×48×64 and further sizes: timeout at .* was still running after 1e-09 s; .*", found.left_out)
-    assert found.limit == "time limit"
+    assert found.limit == "time limit at 16×48×64 (whole tiles)"
     assert Examination.from_json(found.to_json()) == found
 
 
@@ -326,7 +326,7 @@ def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
     found = examination(made)
     assert found.tried == ()
     assert re.fullmatch(r"16×48×64 and further sizes: .* still running after the work of 4e\+01 .*", found.left_out)
-    assert found.limit == "work limit"
+    assert found.limit == "work limit at 16×48×64 (whole tiles)"
     monkeypatch.setattr("mmcore_emulator.adapter.findings._MOST_INSTRUCTIONS", 1e4)
     requested, nameless = cell(made, 64, device="emulator", seed=1, timings=())
     result = measure_cell(requested, kernel=nameless)

@@ -39,6 +39,7 @@ class Size:
     is_due: bool = False  # true if it is tried in any case
     is_plain: bool = False  # true if it is too large for a run with every access observed: only its product is verified
     joins: bool = False  # true if it only joins sides of comparisons that sizes before it reach
+    is_beside: bool = False  # true if the work of the examination does not include its own
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""

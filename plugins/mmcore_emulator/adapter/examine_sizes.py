@@ -10,7 +10,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit
+from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit, WorkLimit
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
@@ -64,7 +64,9 @@ def examine(
             except ConstraintViolation:
                 continue
             except TimeLimit as limit:
-                left_out, reached = f"{size.problem} and further sizes: {limit}", limit_name(limit)
+                left_out, reached = f"{size.problem} and further sizes: {limit}", f"{limit_name(limit)} at {size.problem} ({size.why})"
+                if size.is_beside and isinstance(limit, WorkLimit):
+                    continue
                 break
             if found.refusal:
                 asserted = asserted or found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -53,7 +54,7 @@ class SizeRuns:
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
-        self._work_of_refills = 0.0  # of runs that are in no estimate
+        self._work_of_refills = 0.0  # and of other runs that are in no estimate
         self._run: list[Problem] = []
         self._first_at: dict[tuple[Place, int], Problem] = {}  # the first run that has come to each branch
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
@@ -78,7 +79,7 @@ class SizeRuns:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
         missing: list[Size] = []
         for size in self._in_order():
-            if self._affords(size) or size.is_due:
+            if size.is_beside or self._affords(size) or size.is_due:
                 yield size
             elif not size.is_extra and self._affords(plain := replace(size, is_plain=True)):
                 yield plain
@@ -171,15 +172,15 @@ class SizeRuns:
         return self._coverage().missing(self._kernel.source.name)
 
     def _in_order(self) -> Iterator[Size]:
-        first: list[Problem] = []
-        for size in self._sizes:
-            if not first:
-                yield from self._of_program(size.problem)
-            yield size
-            first.append(size.problem)
-            if len(first) == 2:
-                used = [problem for problem in first if self._kernel.in_program(problem, self._config)]
-                yield from self._deep(min(used or first, key=lambda problem: problem.m * problem.n))
+        early = self._sizes.early
+        first = [size.problem for size in early[:2]]
+        if first:
+            yield from self._of_program(first[0])
+        yield from early
+        if len(first) == 2:
+            used = [problem for problem in first if self._kernel.in_program(problem, self._config)]
+            yield from self._deep(min(used or first, key=lambda problem: problem.m * problem.n))
+        yield from itertools.islice(self._sizes, len(early), None)
 
     def _of_program(self, usual: Problem) -> Iterator[Size]:
         """Yield a size that the kernel's own program uses, if the first usual size is none."""
@@ -232,10 +233,20 @@ class SizeRuns:
 
         Raises TimeLimit, and what planning does.
         """
+        if not size.is_beside:
+            self._run.append(size.problem)
+            return self._tried(size)
+        before, known = self._counted_work(), self._first_at
+        try:
+            return self._tried(size)
+        finally:
+            self._work_of_refills += self._counted_work() - before
+            self._first_at = known
+
+    def _tried(self, size: Size) -> Tried:
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
         cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
-            self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
@@ -244,7 +255,7 @@ class SizeRuns:
                 reached = (
                     branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
                 )
-                self._first_at |= {branch: size.problem for branch in reached if branch not in self._first_at}
+                self._first_at = {branch: size.problem for branch in reached} | self._first_at
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = stale_reads(loaded) if wrong else []

@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import ceil_div
@@ -15,16 +16,25 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Instruction
 
 _LONG_K = 575  # modulo 64, all bits are set: loops over a remainder take all their turns
+PASSES = "more than one pass of the grid"
 _LARGE_GRID = 1 << 13, 1 << 14  # sides of products with a grid that may grow no further
 
 
 class UsualSizes(AllowedSizes):
     """The sizes that are tried of every kernel, the most revealing ones first."""
 
+    @cached_property
+    def early(self) -> list[Size]:
+        """The first two sizes, and those with more than one pass of the grid."""
+        return [*self._all[:2], *self._beyond_grid()]
+
     def usual(self) -> list[Size]:
-        """Return the sizes, those of half vectors after the first two."""
-        sizes = list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1]
-        return [*sizes[:2], *self._halves(sizes), *sizes[2:]]
+        """Return the sizes, those of half vectors after the early ones."""
+        return [*self.early, *self._halves(self._all), *self._all[2:]]
+
+    @cached_property
+    def _all(self) -> list[Size]:
+        return list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1]
 
     def with_remainders(self) -> Size | None:
         """Return the first usual size that is not made of whole tiles; None if all are."""
@@ -80,7 +90,6 @@ class UsualSizes(AllowedSizes):
         )
         if self.kernel.strided:
             yield from self._gaps()
-        yield from self._beyond_grid()
 
     def _beyond_grid(self) -> Iterator[Size]:
         """Yield products with more elements of C than the threads, or more tiles, of a grid that grows no further."""
@@ -93,10 +102,12 @@ class UsualSizes(AllowedSizes):
                 blocks = max(each.grid_dim.size for each in launches)
                 threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
                 (rows, columns), along = self.tile, math.isqrt(blocks) + 1
-                yield from self._beyond(math.isqrt(threads) + 3, math.isqrt(threads) + 3)
-                tiled = self.multiple("m") and self.multiple("n")
-                far = (along * rows, along * columns) if tiled else (4 * math.isqrt(threads) + 3,) * 2
-                yield from self._beyond(*far)
+                side = math.isqrt(threads) + 3
+                if self.multiple("m") and self.multiple("n"):
+                    yield from self._beyond(max(along * rows, side), max(along * columns, side))
+                else:
+                    yield from self._beyond(side, side)
+                    yield from self._beyond(4 * side, 4 * side)
 
     def _beyond(self, rows: int, columns: int) -> Iterator[Size]:
         """Yield a product of at least so many rows and columns that is allowed, with a short k."""
@@ -106,7 +117,9 @@ class UsualSizes(AllowedSizes):
         )
         sizes = ((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128))
         used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
-        yield from self.first("more than one pass of the grid", used, PLAIN)
+        for size in self.first(PASSES, used, PLAIN):
+            too_large = self.planned(size.problem) is None
+            yield replace(size, is_due=True, is_plain=too_large, is_beside=True)
 
     def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
         """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""

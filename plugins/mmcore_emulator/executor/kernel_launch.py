@@ -111,7 +111,7 @@ class KernelLaunch:
     printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
     write: Callable[[str], object] | None = to_stderr  # receives the output at the end of the launch; None drops it
     began: float = field(default_factory=time.monotonic)  # start, by ``time.monotonic``
-    done: int = 0  # threads of the blocks that have ended
+    begun: int = 0  # threads of the blocks that have begun
 
     def batches(self) -> Iterable[Batch]:
         """Return the whole grid, in batches that fit the host's cache."""
@@ -141,9 +141,9 @@ class KernelLaunch:
             TimeLimit: the launch would take many times what is left of the time limit.
         """
         self.progress.done += batch.lanes
-        self.done += batch.lanes
         now = time.monotonic()
-        spent, share = now - self.began, self.done / (self.grid.size * self.block.size)
+        # Other batches that have begun may have run nearly as far: they wait for values in memory in turn.
+        spent, share = now - self.began, self.begun / (self.grid.size * self.block.size)
         if spent > _SURE_AFTER and spent / share > _HOPELESS * (spent + self.deadline.end - now):
             last = always(f"is the last that was run, as the limit of {self.deadline.limit or 0:g} s is too short")
             estimate = self.progress.estimate(0, None)

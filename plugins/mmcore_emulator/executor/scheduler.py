@@ -279,6 +279,7 @@ def _execute(launch: KernelLaunch) -> None:
         if coming is not None and (not resident or blocks + coming.extent.size <= launch.resident_blocks):
             current, idle = BlockBatchExecutor(launch, coming), 0
             blocks += coming.extent.size
+            launch.begun += coming.lanes
             coming = next(pending, None)
         else:
             current = resident.popleft()
