@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
+from unittest import mock
 
 import pytest
 
+from mmcore_emulator.errors import TimeLimit
+from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.machine.lanes import batches
+from mmcore_emulator.machine.limits import Dim3
 from tests.command_line import mmcore
 
 
@@ -46,6 +52,17 @@ def test_a_product_that_takes_many_times_the_limit_is_given_up_early() -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     pattern = r"is the last that was run, as the limit of \S+ s is too short; \S+ % of its blocks had run in \S+ s, so "
     assert re.search(pattern, result.stderr)
+
+
+def test_a_launch_is_not_given_up_for_few_threads_that_end_while_all_others_run() -> None:
+    launch = mock.Mock(began=time.monotonic() - 8, grid=Dim3(132), block=Dim3(160), begun=132 * 160)
+    launch.deadline.limit, launch.deadline.end = 48.0, time.monotonic() + 40
+    launch.progress.done, launch.violations = 0, {None: "timeout"}
+    few = next(batches(Dim3(4), Dim3(160)))
+    KernelLaunch.ended(launch, few)
+    launch.begun = few.lanes
+    with pytest.raises(TimeLimit):
+        KernelLaunch.ended(launch, few)
 
 
 def test_a_time_limit_is_exit_2_with_an_estimate() -> None:

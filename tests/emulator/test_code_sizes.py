@@ -391,6 +391,7 @@ def test_threads_of_a_constant_grid_get_more_than_one_element(tmp_path: Path, re
     assert (found.wrong is None) == right
     passes = {str(each.cell.problem(made)) for each in found.tried if each.why == "more than one pass of the grid"}
     assert right == ("35×35×1" in passes)
+    assert not right or found.tried[2].why == "more than one pass of the grid", "after the first two sizes"
 
 
 LARGE = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)

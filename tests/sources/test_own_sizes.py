@@ -59,3 +59,18 @@ def test_a_small_product_alone_says_nothing_of_its_programs_size(depth: str, hin
     output = command("run", "my.cu", "-m", "64", "-n", "64", "-k", "32", "--device", "emulator").stdout
     assert "TEST FAIL" in output
     assert "in the program's launch" not in output if not hint else f"hint: {hint}, the product is right" in output
+
+
+def test_a_right_square_product_is_not_the_cause_where_the_grid_makes_more_passes_at_others() -> None:
+    own = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    int row = i / 96, col = i % 96;\n    float sum = 0;"
+    strided = """float sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < M * N; i += gridDim.x * blockDim.x) {
+    int row = i / N, col = i % N;"""
+    text = PROGRAM.replace(own, strided).replace("= sum;", "= sum;\n    }").replace("int N)", "int M, int N, int K)")
+    text = text.replace("p < N", "p < K").replace("row * N + p", "row * K + p").replace("size = 96", "size = 1024")
+    Path("my.cu").write_text(
+        text.replace("size * size / 96, 96", "1024, 256").replace("c, size)", "c, size, size, size)")
+    )
+    output = command("run", "my.cu", "--device", "emulator", "-q").stdout
+    assert "(more than one pass of the grid)" in output
+    assert "hint: at 512×512×512, where the grid makes one pass, the product is right" in output

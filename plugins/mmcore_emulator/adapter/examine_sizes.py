@@ -64,7 +64,10 @@ def examine(
             except ConstraintViolation:
                 continue
             except TimeLimit as limit:
-                left_out, reached = f"{size.problem} and further sizes: {limit}", f"{limit_name(limit)} at {size.problem} ({size.why})"
+                left_out, reached = (
+                    f"{size.problem} and further sizes: {limit}",
+                    f"{limit_name(limit)} at {size.problem} ({size.why})",
+                )
                 if size.is_beside and isinstance(limit, WorkLimit):
                     continue
                 break

@@ -255,7 +255,7 @@ class SizeRuns:
                 reached = (
                     branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
                 )
-                self._first_at = {branch: size.problem for branch in reached} | self._first_at
+                self._first_at = dict.fromkeys(reached, size.problem) | self._first_at
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = stale_reads(loaded) if wrong else []
