@@ -17,6 +17,8 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
+from mmcore.planning.differing_types import differing_types
+from mmcore.registry import registry
 from mmcore.verify.verify_launches import rows_of
 from mmcore_emulator.adapter.barrier_places import with_causes, with_one_hint
 from mmcore_emulator.adapter.checked_code import CheckedCode
@@ -122,11 +124,20 @@ def check_cell(
         before = contents(loaded)
         violations = sanitized_run(loaded, most_work=most_work)
         violations += lost_data(loaded) if wrong and not violations else []
-        violations += nan_outputs(loaded, before, {violation.kind for violation in violations})
-    check = Check(Launched.of(loaded), *hazards_and_warnings(violations))
+        types = _differing_types(loaded)
+        violations += nan_outputs(loaded, before, {violation.kind for violation in violations}, types)
+    hazards, warnings = hazards_and_warnings(violations)
+    check = Check(Launched.of(loaded), hazards, (*types, *warnings) if hazards or wrong else warnings)
     if memory and not check.violations:
         memory.add()
     return check
+
+
+def _differing_types(loaded: LoadedKernel) -> list[Violation]:
+    """Return a warning for each matrix of another type in the source than in the declaration."""
+    by_option = loaded.plan.kernel.name in registry().files
+    several = differing_types(loaded.plan, by_option=by_option)
+    return [Violation("differing-type", each.sentence, each.matrix, each.source, each.line) for each in several]
 
 
 def sanitized_run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from mmcore_emulator.numerics.types import Flags
 
 _EXPLAINED = ("out-of-bounds-read", "uninitialized-read", "unfinished-copy")
 _UNWRITTEN = "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
-_COMPUTED = "the kernel computes it from numbers, for example as inf - inf after an overflow"
+_COMPUTED = "the kernel computes it, for example as inf - inf, or stores elements of another type than C has"
 
 
 def contents(loaded: LoadedKernel) -> dict[str, NDArray[np.uint8]]:
@@ -32,12 +32,16 @@ def contents(loaded: LoadedKernel) -> dict[str, NDArray[np.uint8]]:
 
 
 def nan_outputs(
-    loaded: LoadedKernel, before: Mapping[str, NDArray[np.uint8]], kinds: Collection[str]
+    loaded: LoadedKernel,
+    before: Mapping[str, NDArray[np.uint8]],
+    kinds: Collection[str],
+    types: Sequence[Violation] = (),
 ) -> list[Violation]:
     """Return a violation if C contains NaN although the inputs are numbers, and no kind of violation explains it.
 
     Reading the area behind a matrix is no hazard if the values have no effect. ``before`` has the :func:`contents`
-    before the launches, with which the kernel is run again to find the cause.
+    before the launches, with which the kernel is run again to find the cause. ``types`` has the matrices whose elements
+    are of another type in the source, so that their bits are NaN.
     """
     if not {*kinds}.isdisjoint(_EXPLAINED):
         return []
@@ -47,6 +51,9 @@ def nan_outputs(
     if not wrong.any():
         return []
     row, column = (int(index) for index in np.argwhere(wrong)[0])
+    if types:
+        message = f"element ({row}, {column}) of C is NaN although A and B are numbers: {types[0].message}"
+        return [Violation("wrong-product", message, "C", count=int(wrong.sum()))]
     kind, why = "uninitialized-read", f"{_UNWRITTEN}; or {_COMPUTED}"
     with contextlib.suppress(TimeLimit):
         _run_without_poison(loaded, before)

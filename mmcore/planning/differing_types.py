@@ -1,0 +1,84 @@
+"""Element types of a declaration that differ from those of the source's pointers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmcore.kernel.arguments import MATRICES
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import dtype_named
+from mmcore.kernel.signature import signatures
+from mmcore.planning.plan import Plan
+
+# Pointers to other types, such as void, char, uint16_t or float4, often take elements of any type.
+_PLAIN = {
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "half": "float16",
+    "__half": "float16",
+    "nv_bfloat16": "bfloat16",
+    "__nv_bfloat16": "bfloat16",
+}
+
+
+@dataclass(frozen=True)
+class DifferingType:
+    """A matrix whose elements are of one type in the source and of another in the declaration."""
+
+    matrix: str
+    source: str
+    line: int
+    sentence: str
+
+
+def differing_types(planned: Plan, *, by_option: bool) -> list[DifferingType]:
+    """Return the matrices that a launch passes to pointers of another plain type, each once.
+
+    ``by_option`` says that the types are options of a command instead of a declaration's.
+    """
+    kernel = planned.kernel
+    if kernel.is_code or kernel.call is not None:
+        return []
+    found: dict[str, DifferingType] = {}
+    for launch in planned.launches:
+        name = planned.entry(launch).partition("<")[0].rpartition("::")[2].strip()
+        signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+        pairs = zip(signature.parameters, planned.arguments(launch), strict=False) if signature else ()
+        for parameter, argument in pairs:
+            matrix = argument if isinstance(argument, str) else ""
+            plain = _PLAIN.get(parameter.type.removesuffix("*"), "") if parameter.type.endswith("*") else ""
+            declared = {"A": kernel.dtype, "B": kernel.dtype, "C": kernel.output}.get(matrix, "")
+            if plain and declared and not _agree(plain, declared):
+                line = _line_of(kernel, name, parameter.name)
+                sentence = f"{matrix} is {parameter.type} in {kernel.source.name}:{line} and {declared} "
+                sentence += _change("output" if matrix == "C" else "dtype", plain, by_option=by_option)
+                found.setdefault(matrix, DifferingType(matrix, kernel.source.name, line, sentence))
+    return [found[matrix] for matrix in MATRICES if matrix in found]
+
+
+def _agree(plain: str, declared: str) -> bool:
+    """Return whether elements of a declared type are stored as a plain one; an int may hold several narrow integers."""
+    integers = plain == "int32" and dtype_named(declared).is_integer
+    return integers or dtype_named(declared).storage == dtype_named(plain).storage
+
+
+def _change(name: str, plain: str, *, by_option: bool) -> str:
+    return f"by --{name}: --{name} {plain}" if by_option else f'in the declaration: {name}="{plain}"'
+
+
+def _line_of(kernel: Kernel, function: str, parameter: str) -> int:
+    """Return the line of a function's parameter, or of its function if the parameter is not found."""
+    text = kernel.source_text()
+    for start in _definitions(text, function):
+        names = re.compile(rf"\b{re.escape(parameter)}\b").search(text, start, text.find(")", start) + 1 or len(text))
+        if parameter and names:
+            return text.count("\n", 0, names.start()) + 1
+    return text.count("\n", 0, next(_definitions(text, function), 0)) + 1
+
+
+def _definitions(text: str, function: str) -> Iterator[int]:
+    """Yield the places behind a function's name and the parenthesis that follows it."""
+    return (match.end() for match in re.finditer(rf"\b{re.escape(function)}\s*\(", text))
