@@ -277,7 +277,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel) -> Result:
         config_origin=planned.config_origin,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
         excluded_host_code=loaded.compiled.excluded_host_code,
-        strided=kernel.strided,
+        strided=bool(kernel.strided),
         launched=launch_records(loaded),
         device_description=device.description,
         supports_timing=device.supports_timing,

@@ -115,7 +115,7 @@ def leading_dimension(kernel: Kernel, label: str, shape: tuple[int, ...], stride
     leading = strides[0] if shape[0] > 1 else shape[1]
     if (shape[1] > 1 and strides[1] != 1) or leading < shape[1]:
         raise InvalidProblem(f"{label} is not stored {line} by {line}, and on a GPU it is used where it lies")
-    if leading != shape[1] and not kernel.strided:
+    if leading != shape[1] and label not in kernel.strided:
         lie = f"the {line}s of {label} lie {leading} elements apart"
-        raise InvalidProblem(f"{kernel.name} takes no leading dimension, but {lie}")
+        raise InvalidProblem(f"{kernel.name} takes no ld{label.lower()}, but {lie}")
     return leading

@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError, asking
 from mmcore.files import read_text
-from mmcore.kernel.arguments import PITCHES, Argument, Scalar, inferred_arguments
+from mmcore.kernel.arguments import MATRICES, PITCHES, Argument, Scalar, TensorMap, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
 from mmcore.kernel.constraints import Constraint, FixingConstraint
 from mmcore.kernel.declared_values import check_forms, check_name, check_values, require, settled
@@ -273,14 +273,16 @@ class Kernel:
             raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None
 
     @property
-    def strided(self) -> bool:
-        """True if it takes leading dimensions; otherwise it gets its matrices packed."""
+    def strided(self) -> str:
+        """The matrices whose leading dimensions it takes, such as "ABC"; it gets the others packed."""
         if self.call is not None:
-            return True
+            return "ABC"
         names: set[object] = {each.value if isinstance(each, Scalar) else each for each in self.arguments}
         if not self.arguments:
             names = {each.name.casefold() for found in self._functions(self.entry) for each in found.parameters}
-        return not names.isdisjoint((*PITCHES, *PITCHES.values()))
+        passed = {length for pitch, length in PITCHES.items() if not names.isdisjoint((pitch, length))}
+        mapped = {each.matrix for each in self.arguments if passed and isinstance(each, TensorMap)}
+        return "".join(each for each in MATRICES if each in mapped or f"ld{each.lower()}" in passed)
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
         """Return the m×n×k product in this kernel's types; raises as :class:`Problem` does."""

@@ -157,7 +157,12 @@ class Problem:
     @property
     def packed(self) -> Problem:
         """This product without gaps between rows (or columns)."""
-        return replace(self, lda=0, ldb=0, ldc=0)
+        return self.packed_except("")
+
+    def packed_except(self, matrices: str) -> Problem:
+        """Return this product without gaps, except in some matrices, such as "AC"."""
+        lda, ldb, ldc = (self.leading(each) if each in matrices else 0 for each in "ABC")
+        return replace(self, lda=lda, ldb=ldb, ldc=ldc)
 
     def dtype_of(self, matrix: str) -> DType:
         """Return the element type of ``matrix`` ("A", "B" or "C")."""

@@ -109,8 +109,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         raise InvalidProblem(f"{kernel.name} computes {', not '.join(types)}")
     if not kernel.computes(problem):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
-    if not kernel.strided:
-        problem = problem.packed
+    problem = problem.packed_except(kernel.strided)
     if device.compute_capability < kernel.min_compute_capability:
         pairs = kernel.min_compute_capability, device.compute_capability
         needed, available = (".".join(map(str, pair)) for pair in pairs)

@@ -147,12 +147,11 @@ def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:
 
 
 def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
-    """Return A, B and C as the device gets them: one run of elements each, packed unless the kernel is strided."""
+    """Return A, B and C as the device gets them, one run of elements each; packed if it takes no leading dimension."""
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
     views |= {label: views[label].T for label in planned.problem.column_major}
-    if not planned.kernel.strided:
-        return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
-    arrays = {label: view if view.base is None else view.base for label, view in views.items()}
+    arrays = {label: np.ascontiguousarray(view) for label, view in views.items()}
+    arrays |= {label: each if (each := views[label]).base is None else each.base for label in planned.kernel.strided}
     return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in arrays.items()}
 
 

@@ -177,7 +177,8 @@ def test_a_kernel_with_leading_dimensions_takes_rows_with_gaps_and_leaves_the_ga
 @pytest.mark.parametrize(("which", "n"), [(0, 8), (1, 8), (2, 8), (0, 2)])
 def test_strided_rows_may_be_refused(gpus: SimpleNamespace, written: Callable[..., Kernel], which: int, n: int) -> None:
     on_gpu = [WithInterface(gpus.first, normal(n, n), gap=3 if label == which else 0) for label in range(3)]
-    said = f"^tests.f takes no leading dimension, but the rows of {'ABC'[which]} lie {n + 3} elements apart$"
+    matrix = "ABC"[which]
+    said = f"^tests.f takes no ld{matrix.lower()}, but the rows of {matrix} lie {n + 3} elements apart$"
     with pytest.raises(InvalidProblem, match=said):
         mmcore.matmul(*on_gpu, kernel=written())
 

@@ -136,7 +136,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         (
             "gaps",
             "lda % 8 == 0 && lda >= k + 8",
-            "33×35×37, lda = 48, ldb = 48, ldc = 48",
+            "33×35×37, lda = 48, ldb = 64, ldc = 80",
             "gaps between rows, which begin at multiples of 16 elements",
         ),
         (

@@ -12,7 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
-from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.edits import device_nodes, rest_left_out
 from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
@@ -25,6 +25,7 @@ KERNELS = (
     "scaled",
     "buffers",
     "guarded",
+    "strided",
     "members",
     "flat",
     "fragments",
@@ -61,6 +62,23 @@ def test_a_guard_of_whole_fragments_leaves_a_layout_to_be_right_at_whole_tiles()
     result = run(text.replace("dim3(n / 16, m / 16)", "dim3((n + 15) / 16, (m + 15) / 16)"))
     assert "hint: the product is right at whole tiles, at " in result.stdout
     assert ", with row_major instead of col_major in line 6:" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("bound", "is_rounded_down"), [("k / 16", True), ("ceil(k / 16.f)", False), ("ceil(k / (float)16)", False)]
+)
+def test_a_quotient_of_floats_leaves_no_rest_out(bound: str, is_rounded_down: bool) -> None:
+    text = f"__global__ void mul(int k)\n{{\n    for (int t = 0; t < {bound}; t++) ;\n}}\n"
+    clause = "line 3 counts k / 16 whole steps and leaves the rest of k out"
+    assert rest_left_out(text, "mul", {"k": "k"}) == (clause if is_rounded_down else "")
+
+
+def test_a_matrix_without_a_leading_dimension_is_packed() -> None:
+    text = section_of(__file__, "strided")["text"].replace(", int ldc", "").replace("row * ldc", "row * n")
+    Path("my.cu").write_text(text)
+    result = command("run", "my.cu", "--device", "emulator", "--seed", "1")
+    assert result.exit_code == 0, result.stdout
+    assert "lda = 40, ldb = 48, ldc = 35: gaps between rows" in result.stdout
 
 
 def remainders(form: str) -> tuple[str, str]:

@@ -150,7 +150,10 @@ class AllowedSizes:
         return (common if common <= LARGEST_TILE else max(extents)) if extents else 0
 
 
-def gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:
-    """Return a product with gaps of so many elements between the rows (or columns) of A, B and C."""
+def gapped(kernel: Kernel, problem: Problem, gaps: tuple[int, int, int]) -> Problem:
+    """Return a product with gaps of so many elements between the rows (or columns) of A, B and C.
+
+    Matrices whose leading dimension the kernel does not take stay as they are.
+    """
     lda, ldb, ldc = (problem.leading(matrix) + gap for matrix, gap in zip("ABC", gaps, strict=True))
-    return replace(problem, lda=lda, ldb=ldb, ldc=ldc)
+    return replace(problem, lda=lda, ldb=ldb, ldc=ldc).packed_except(kernel.strided)

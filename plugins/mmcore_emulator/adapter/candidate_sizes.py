@@ -149,7 +149,7 @@ class CodeSizes(UsualSizes):
         made += filter(None, (planned(problem) for problem in large if problem not in known))
         if self.kernel.strided:
             gaps = [each for each in values if each <= 256][:24]
-            padded = [gapped(base, (gap, gap, gap)) for gap in gaps]
+            padded = [gapped(self.kernel, base, (gap, gap, gap)) for gap in gaps]
             padded += [replace(base, n=base.n - gap, k=base.k - gap) for gap in gaps if gap < min(base.n, base.k)]
             made += filter(None, map(planned, padded))
         squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)

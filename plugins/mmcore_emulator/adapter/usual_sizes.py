@@ -134,8 +134,7 @@ class UsualSizes(AllowedSizes):
     def _gaps(self) -> Iterator[Size]:
         """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
 
-        Kernels that load vectors need aligned rows, so others are no fault of theirs. Those of a square differ, since
-        a kernel that uses one for another is right otherwise.
+        They differ if that is allowed. Kernels that load vectors need aligned rows, so others are no fault of theirs.
         """
         (rows, columns), side = self.tile, self.kernel.square_problem(FEW * 8, self.config).n
         sizes = (33, 35, 37), (40, 48, 40), (rows, columns, 64), (side, side, side)
@@ -143,11 +142,9 @@ class UsualSizes(AllowedSizes):
         for width in (8, 16, 64) if base else ():
             assert base is not None
             problem = base.problem
-            lengths = [problem.leading(matrix) for matrix in "ABC"]
-            steps = range(0, 3 * width, width) if problem.m == problem.n == problem.k else (0, 0, 0)
-            gaps = [width - length % width + step for length, step in zip(lengths, steps, strict=True)]
-            other = gapped(problem, (gaps[0], gaps[1], gaps[2]))
-            if self.planned(other) is not None:
+            a, b, c = (width - problem.leading(matrix) % width for matrix in "ABC")
+            several = (gapped(self.kernel, problem, gaps) for gaps in ((a, b + width, c + 2 * width), (a, b, c)))
+            if other := next((each for each in several if self.planned(each) is not None), None):
                 yield Size(other, f"gaps between rows, which begin at multiples of {width} elements")
 
 

@@ -168,7 +168,7 @@ class _Search:
         for axis in _GAPS:
             step = rng.choice(_GAP_STEPS)
             leading[axis] = -(-(getattr(problem, axis) + rng.randint(1, _MOST_GAP)) // step) * step
-        return replace(problem, **leading)
+        return replace(problem, **leading).packed_except(self.kernel.strided)
 
     def _allowed(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         return (problem for problem in problems if not self.kernel.violations(problem, self.config))
@@ -245,8 +245,9 @@ class _Search:
         return next((getattr(each, axis) for each in self._allowed(multiples)), extent)
 
     def _with_gaps(self, problem: Problem) -> _Products:
-        """Yield gaps between the rows of all three matrices, and of each one for the base or if all are not allowed."""
-        for axes in (tuple(_GAPS), *((axis,) for axis in _GAPS)):
+        """Yield gaps between the rows of all matrices that may have some, and of each one."""
+        taken = [f"ld{matrix.lower()}" for matrix in self.kernel.strided]
+        for axes in (tuple(taken), *((axis,) for axis in taken)):
             usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
             steps = (1 << shift for shift in range(8))
             stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in steps)

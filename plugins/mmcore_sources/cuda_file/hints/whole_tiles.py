@@ -59,11 +59,20 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
         (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
         for each in result.sizes
     ]
+    if any(each["right"] for each in result.sizes) and _faults_are_of_gaps(result):
+        without = replace(result.cell, lda=0, ldb=0, ldc=0)
+        yield hint_of(f"without gaps between rows, at {size_of(without)}, the product is right", without)
+        return
     of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
     if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
         yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
+
+
+def _faults_are_of_gaps(result: Result) -> bool:
+    """Return whether all sizes that are not right have gaps between rows."""
+    return all(each["right"] or each["lda"] or each["ldb"] or each["ldc"] for each in result.sizes)
 
 
 def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]:

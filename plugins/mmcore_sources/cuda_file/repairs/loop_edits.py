@@ -9,6 +9,7 @@ from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
+_FLOATING = re.compile(r"\b(?:float|double)\b|\b\d+(?:\.\d*)?f\b|\d\.|\.\d")
 _ADDED = re.compile(r"\+ (\d+)\)?$")
 
 
@@ -47,9 +48,11 @@ def _conditions(nodes: Sequence[Node]) -> list[Node]:
 
 
 def rounded_up(node: Node) -> str:
-    """Return a quotient of a size, rounded up; empty for other expressions, such as ``(k + 15) / 16``."""
+    """Return a quotient of a size, rounded up; empty for others, such as ``(k + 15) / 16`` and ``k / 16.0f``."""
     left, sign, right = map(text_of, node.children)
     added = _ADDED.search(left)
+    if sign == "/" and _FLOATING.search(f"{left} {right}"):
+        return ""
     if sign == "/" and "-" not in left and not (added and right == str(int(added[1]) + 1)):
         return f"({left} + {right} - 1) / {right}"
     return f"({left} + (1 << {right}) - 1) >> {right}" if sign == ">>" else ""

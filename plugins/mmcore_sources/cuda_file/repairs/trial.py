@@ -21,7 +21,7 @@ from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER, OTHER_INDEX
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, is_right, measured
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import INDENT, Edit, in_line
@@ -249,12 +249,12 @@ def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
     failed = next((each for each in result.sizes if not each["right"]), None)
     small = small_product(cell, kernel, result.config, result.launched) if failed is None else None
     if failed is not None:
-        small = replace(cell, **{name: failed[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
+        small = replace(cell, **{name: failed[name] for name in ("m", "n", "k", "lda", "ldb", "ldc")})
     if small is None:
         return []
     m, n = (2 * small.n, small.n) if small.m < small.n else (small.m, 2 * small.n)  # not of the same order again
-    unequal = replace(small, m=m, n=n, k=3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
     with contextlib.suppress(MmcoreError):
+        unequal = at_sizes(small, kernel, m, n, 3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
         if not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
             return [small, unequal]
     return [small]
