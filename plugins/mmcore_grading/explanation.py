@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mmcore_grading.answers import COMMAND_LINES, RUN, Answers, Commands, commands
+from mmcore_grading.answers import COMMAND_LINES, RUN, Answers, Commands, Document, commands
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
@@ -25,7 +26,7 @@ def explanation(task: Task, submission: Submission, answers: Answers) -> Command
     asked = commands(task, submission)
     judged = [name for name, words in asked.items() if words[0] in _JUDGED and (name != RUN or task.asks("any-size"))]
     wrong = any(answers[name].status == _WRONG for name in judged if name in answers)
-    return {EXPLAIN: [*asked[RUN], "--hints"]} if wrong else {}
+    return {EXPLAIN: [*asked[RUN], "--hints"]} if wrong and task.hints else {}
 
 
 def hints(answers: Answers) -> Sequence[str]:
@@ -36,6 +37,19 @@ def hints(answers: Answers) -> Sequence[str]:
     found = [each for each in _texts(answers, EXPLAIN, "hints") if _HINT.match(each)]
     warnings = [f"warning: {each}" for each in _texts(answers, RUN, "warnings")]
     return [COMMAND_LINES.sub("", each) for each in (*found, *warnings)]
+
+
+def without_hints(answers: Answers) -> Answers:
+    """Return answers without what may mend their violations."""
+    return {
+        name: replace(each, document=_unexplained(each.document)) for name, each in answers.items() if name != EXPLAIN
+    }
+
+
+def _unexplained(document: Document | None) -> Document | None:
+    if document is None or "violations" not in document:
+        return document
+    return {**document, "violations": [{**each, "hint": ""} for each in document["violations"]]}
 
 
 def _texts(answers: Answers, command: str, key: str) -> Sequence[str]:

@@ -14,7 +14,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.messages import say
 from mmcore_grading.answers import NOT_GRADED, RUN, Answers
 from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
-from mmcore_grading.explanation import hints
+from mmcore_grading.explanation import hints, without_hints
 from mmcore_grading.further_launches import further_launches
 from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run, Runs
@@ -173,6 +173,7 @@ def _not_graded(task: Task, submission: Submission, answers: Answers) -> str:
 
 def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:
     """Return the grade of a submission that ran; ``reference`` has the answers on the teacher's solution."""
+    run = run if task.hints else replace(run, answers=without_hints(run.answers))
     found = outcomes(task, run.answers, reference)
     if run.ended:
         reasons = chain([run.ended], repeat(_ENDED_BEFORE))

@@ -83,6 +83,7 @@ class Task:
         limits, rubric: the limits of a submission, and the criteria.
         entry: the kernel to grade in a student's file of several, by student.
         submission: the path of the submission in a student's folder, such as "ps1"; "." is the folder.
+        hints: whether students see what makes a wrong product right.
         content: the text of the file, which with the submission decides a grade.
     """
 
@@ -100,6 +101,7 @@ class Task:
     content: str = ""
     entry: Mapping[str, str] = field(default_factory=dict)
     submission: str = "."
+    hints: bool = True
 
     @property
     def points(self) -> float:
@@ -160,7 +162,7 @@ class _Table:
     def take(self, key: str, kind: type, usual: Any = None) -> Any:
         """Return a value of a type; ``usual`` if it is missing. Raises InvalidProblem."""
         value = self._values.pop(key, usual)
-        words = {str: "a string", list: "a list", dict: "a table", float: "a number"}
+        words = {str: "a string", list: "a list", dict: "a table", float: "a number", bool: "true or false"}
         if value is None:
             raise InvalidProblem(f"{self._name}{key} is missing")
         if kind is float and type(value) is int:
@@ -196,6 +198,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
         content,
         {student: _Table(entries, "entry.").take(student, str) for student in entries},
         normpath(table.take("submission", str, ".")),
+        table.take("hints", bool, True),
     )
     for each in (table, sizes, limits):
         each.end()

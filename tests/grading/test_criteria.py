@@ -43,6 +43,20 @@ def test_a_kernel_that_the_emulator_does_not_know_is_not_graded() -> None:
         )
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_task_may_hide_what_mends_a_submission(shown: bool) -> None:
+    race = Violation("shared-race", "thread (0, 0) writes", source="a.cu", line=3, hint="__syncthreads() after line 3")
+    document = {"verified": False, "verification": None, "violations": [race.to_json()], "warnings": ["no check"]}
+    wrong, mended = Answer(1, document), Answer(1, {**document, "hints": ["hint: the product is right with k"]})
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 2),), hints=shown)
+    submission = Submission("ada", (("a.cu", b""),))
+    answers = {"compile": Answer(0, {}), "run": wrong, "run 8x8x8": wrong}
+    assert bool(explanation(task, submission, answers)) == shown
+    page = student_page(task, grade_of(task, submission, Run({**answers, "explain": mended}), {}), submission)
+    assert ("with k" in page, "__syncthreads" in page) == (shown, shown)
+    assert ("thread (0, 0) writes" in page, "no check" in page) == (True, True)
+
+
 def test_commands_repeat_a_verdict_on_other_types_than_the_references() -> None:
     task, submission = (
         Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),)),
