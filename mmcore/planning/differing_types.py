@@ -12,7 +12,7 @@ from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.signature import signatures
 from mmcore.planning.plan import Plan
 
-# Pointers to other types, such as void, char, uint16_t or float4, often take elements of any type.
+# Pointers to other types, such as void, char, int, uint16_t or float4, often take elements of any type.
 _PLAIN = {
     "float": "float32",
     "double": "float64",
@@ -51,18 +51,12 @@ def differing_types(planned: Plan, *, by_option: bool) -> list[DifferingType]:
             matrix = argument if isinstance(argument, str) else ""
             plain = _PLAIN.get(parameter.type.removesuffix("*"), "") if parameter.type.endswith("*") else ""
             declared = {"A": kernel.dtype, "B": kernel.dtype, "C": kernel.output}.get(matrix, "")
-            if plain and declared and not _agree(plain, declared):
+            if plain and declared and dtype_named(plain).storage != dtype_named(declared).storage:
                 line = _line_of(kernel, name, parameter.name)
                 sentence = f"{matrix} is {parameter.type} in {kernel.source.name}:{line} and {declared} "
                 sentence += _change("output" if matrix == "C" else "dtype", plain, by_option=by_option)
                 found.setdefault(matrix, DifferingType(matrix, kernel.source.name, line, sentence))
     return [found[matrix] for matrix in MATRICES if matrix in found]
-
-
-def _agree(plain: str, declared: str) -> bool:
-    """Return whether elements of a declared type are stored as a plain one; an int may hold several narrow integers."""
-    integers = plain == "int32" and dtype_named(declared).is_integer
-    return integers or dtype_named(declared).storage == dtype_named(plain).storage
 
 
 def _change(name: str, plain: str, *, by_option: bool) -> str:

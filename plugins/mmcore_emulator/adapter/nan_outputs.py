@@ -23,7 +23,9 @@ from mmcore_emulator.numerics.types import Flags
 
 _EXPLAINED = ("out-of-bounds-read", "uninitialized-read", "unfinished-copy")
 _UNWRITTEN = "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
-_COMPUTED = "the kernel computes it, for example as inf - inf, or stores elements of another type than C has"
+_COMPUTED = (
+    "the kernel computes it, for example as inf - inf or from a register never set, or stores elements of another type"
+)
 
 
 def contents(loaded: LoadedKernel) -> dict[str, NDArray[np.uint8]]:

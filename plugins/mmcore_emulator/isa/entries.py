@@ -95,6 +95,10 @@ class Execute:
     # counted without the results. Bytes that it loads move too.
     moves: tuple[int, ...] | None = None
     product: MatrixProduct | None = None  # the product of matrices that it computes
+    # Of such a product, the numbers of the operands with the sums that it adds to and, if there is one, with the
+    # predicate that has it add to them, counted without the results.
+    sums: tuple[int, ...] = ()
+    stores: str = ""  # the memory to which it stores a fragment of a matrix, its second operand; "" for none
     adds: MemoryAccess | None = None  # the elements in memory that it adds its second operand to
     changes: MemoryAccess | None = None  # the elements in memory that it combines with its second operand otherwise
     reduces: Any = None  # the bulk copy, if it combines its elements with those where they arrive

@@ -21,6 +21,9 @@ from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.recording import at_line
 
+ADDS = "adds a product to registers that were never set"
+"""The clause on a product of matrices whose sums are undefined."""
+_ZEROS = "zeros in the sums before the first product"
 _BRANCHES = "branches by a value that depends on one that was never set"
 _STORES = "stores to {} a value that depends on one that was never set"
 _READS = "reads a value that was never set"
@@ -61,6 +64,8 @@ class _BatchState:
     def reads(self, origin: Instruction) -> str:
         """Return a clause on an instruction that has read an undefined value."""
         semantics = decode(origin)
+        if isinstance(semantics, Execute) and semantics.sums:
+            return ADDS
         return _SHUFFLES if isinstance(semantics, Execute) and semantics.shuffle else _READS
 
 
@@ -247,7 +252,9 @@ class UndefinedMemory:
             if origin is not None:
                 what = state.origins[origin]
                 text = f"{state.reads(what)}, and stores to {array}{at_line(at)} one that depends on it"
-            machine.observers.violation(LaneViolation("uninitialized-read", array.label, what, here, always(text)))
+            hint = always(_ZEROS if origin is not None and state.reads(what) == ADDS else "")
+            violation = LaneViolation("uninitialized-read", array.label, what, here, always(text), hint=hint)
+            machine.observers.violation(violation)
 
 
 def _merged(lanes: Values, new: Values, old: Shadow) -> Shadow:

@@ -18,7 +18,8 @@ from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits, bits_of, known, resized
+from mmcore_emulator.sanitizer.undefined_memory import all_bits, bits_of, known, resized
+from mmcore_emulator.sanitizer.undefined_sums import UndefinedSums
 
 
 class UndefinedValues:
@@ -29,7 +30,7 @@ class UndefinedValues:
     """
 
     def __init__(self, outputs: Callable[[Array], bool] = lambda array: True, *, marked: bool = False) -> None:
-        self._memory = UndefinedMemory(outputs, marked=marked)
+        self._memory = UndefinedSums(outputs, marked=marked)
 
     def unset(self, dtype: DType) -> Shadow:
         return None if dtype.itemsize > 8 else all_bits(np.ones((1,) * 6, np.bool_), dtype)
@@ -107,6 +108,10 @@ class UndefinedValues:
         memory = semantics.memory
         if memory is not None:
             return self._memory.load(memory) if memory.kind == "load" else self._memory.store(memory)
+        if semantics.sums:
+            return self._memory.summed(semantics.sums)
+        if semantics.stores:
+            return self._memory.fragment_store(semantics.stores)
         if semantics.shuffle is None:
             return None
         shuffle = semantics.shuffle

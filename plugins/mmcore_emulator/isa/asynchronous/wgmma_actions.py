@@ -58,7 +58,8 @@ def _product(opcode: Opcode) -> Execute | None:
     def bound(capability: Capability) -> Run:
         return partial(_multiplied, kind, arithmetic(capability))
 
-    return Execute(None, operands, required=4, bound=bound, product=MatrixProduct(kind, arithmetic))
+    made = MatrixProduct(kind, arithmetic)
+    return Execute(None, operands, required=4, bound=bound, product=made, sums=(0, 3))
 
 
 def _commit(execution: Execution) -> None:

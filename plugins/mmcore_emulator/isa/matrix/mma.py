@@ -63,6 +63,7 @@ class MmaKind:
 
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_SUMS = (2,)  # of the operands A, B and C
 _ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})
 _INTEGERS = (frozenset({"s8", "u8"}), frozenset({"s4", "u4"}))
 _FLOATS8 = frozenset({"e4m3", "e5m2"})
@@ -128,12 +129,12 @@ def product(kind: MmaKind, k: int) -> Execute:
     def bound(capability: Capability) -> Run:
         return partial(_multiplied, kind, partial(multiply_add, arithmetic=arithmetic(capability)))
 
-    return Execute(None, _operands(kind), bound=bound, product=MatrixProduct(kind, arithmetic))
+    return Execute(None, _operands(kind), bound=bound, product=MatrixProduct(kind, arithmetic), sums=_SUMS)
 
 
 def exact_product(kind: MmaKind, multiply: Multiply) -> Execute:
     """Return the semantics of a product that ``multiply`` computes on every compute capability."""
-    return Execute(partial(_multiplied, kind, multiply), _operands(kind))
+    return Execute(partial(_multiplied, kind, multiply), _operands(kind), sums=_SUMS)
 
 
 def _operands(kind: MmaKind) -> tuple[OperandSpec, ...]:

@@ -140,7 +140,8 @@ def _fragment_move(opcode: Opcode) -> Execute | None:
     registers = OperandSpec("source" if move.store else "result", register_type(fragment), fragment.register_count)
     address, stride = OperandSpec("address"), OperandSpec("source", "u32")
     run, order = (_store_fragment, (address, registers)) if move.store else (_load_fragment, (registers, address))
-    return Execute(partial(run, move), (*order, stride), required=2, moves=(1,) if move.store else ())
+    moves, stores = ((1,), move.space) if move.store else ((), "")
+    return Execute(partial(run, move), (*order, stride), required=2, moves=moves, stores=stores)
 
 
 def _element(move: WmmaMove) -> tuple[DType, int]:

@@ -17,6 +17,10 @@
 // one buffer for two products: `a[tile % 2]` -> `a[0]` ==> overwritten-in-flight*128 shared #a #product
 // a wait for too few products: `wait_group.sync.aligned 1;` -> `wait_group.sync.aligned 2;` ==>
 //     overwritten-in-flight*128 shared #a #product; overwritten-in-flight*128 shared #b #product
+// sums that were never set: `d[4] = {}` -> `d[4]` ==> uninitialized-read*128 C #product #stored "adds a product to
+//     registers that were never set"
+// sums that the first product does not add to: `d[4] = {}` -> `d[4]`, `b[tile % 2], 1,` -> `b[tile % 2], int(tile > 0),` ==>
+//     nothing
 // a warp that does not multiply: `WGMMA(d,` -> `if (t >= 32) WGMMA(d,` ==> divergent-wgmma*96 #product
 #include "ptx.cuh"
 #define COPY_A for (int i = t; i < 1024; i += 128) own[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i]
