@@ -16,7 +16,6 @@ from mmcore.planning.plan import Plan
 _PLAIN = {
     "float": "float32",
     "double": "float64",
-    "int": "int32",
     "half": "float16",
     "__half": "float16",
     "nv_bfloat16": "bfloat16",

@@ -15,14 +15,17 @@ from mmcore.api import cell
 from mmcore.errors import TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
+from mmcore.planning.plan import plan_cell
 from mmcore.result_view import result_view
 from mmcore.verdict import judged
 from mmcore_emulator.adapter import check
+from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
 from mmcore_emulator.adapter.reached_sides import joined
+from mmcore_emulator.adapter.size_runs import SizeRuns
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
@@ -300,6 +303,15 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
     assert re.fullmatch("16×48×64 and further sizes: timeout at .* was still running after 1e-09 s; .*", found.left_out)
     assert found.limit == "time limit at 16×48×64 (whole tiles)"
     assert Examination.from_json(found.to_json()) == found
+
+
+def test_a_plain_run_that_the_time_limit_ends_is_no_fault(tmp_path: Path) -> None:
+    device = open_device("emulator")
+    requested, nameless = cell(twin(tmp_path, "condition"), 64, device="emulator", seed=1, timings=())
+    planned = plan_cell(requested, device.properties, nameless)
+    size = Size(planned.problem, "more than one pass of the grid", is_plain=True)
+    with SizeRuns(requested, planned, device, WORK) as runs, device.deadline.within(1e-9), pytest.raises(TimeLimit):
+        runs.tried(size)
 
 
 def test_a_verdict_names_the_limit_that_kept_further_sizes_from_being_run(

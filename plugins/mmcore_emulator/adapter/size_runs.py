@@ -14,7 +14,7 @@ from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
-from mmcore.errors import MmcoreError
+from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import other_seed
@@ -251,6 +251,8 @@ class SizeRuns:
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
+            if late := next((each for each in verified.violations if each.kind == "timeout"), None):
+                raise TimeLimit(str(late))
             for module in self._modules.values():
                 reached = (
                     branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
@@ -258,9 +260,7 @@ class SizeRuns:
                 self._first_at = dict.fromkeys(reached, size.problem) | self._first_at
             self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
-            stale = stale_reads(loaded) if wrong else []
-            if wrong and not (verified.violations or stale):
-                stale = lost_data(loaded)
+            stale = (stale_reads(loaded) or ([] if verified.violations else lost_data(loaded))) if wrong else []
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 

@@ -16,6 +16,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Instruction
 
 _LONG_K = 575  # modulo 64, all bits are set: loops over a remainder take all their turns
+_ELEMENTS = 4  # of C that a thread may compute along each axis
 PASSES = "more than one pass of the grid"
 _LARGE_GRID = 1 << 13, 1 << 14  # sides of products with a grid that may grow no further
 
@@ -26,11 +27,12 @@ class UsualSizes(AllowedSizes):
     @cached_property
     def early(self) -> list[Size]:
         """The first two sizes, and those with more than one pass of the grid."""
-        return [*self._all[:2], *self._beyond_grid()]
+        passes = (replace(size, is_plain=self.planned(size.problem) is None) for size in self._beyond_grid(1))
+        return [*self._all[:2], *(replace(size, is_due=True, is_beside=True) for size in passes)]
 
     def usual(self) -> list[Size]:
         """Return the sizes, those of half vectors after the early ones."""
-        return [*self.early, *self._halves(self._all), *self._all[2:]]
+        return [*self.early, *self._halves(self._all), *self._all[2:], *self._beyond_grid(_ELEMENTS)]
 
     @cached_property
     def _all(self) -> list[Size]:
@@ -91,8 +93,11 @@ class UsualSizes(AllowedSizes):
         if self.kernel.strided:
             yield from self._gaps()
 
-    def _beyond_grid(self) -> Iterator[Size]:
-        """Yield products with more elements of C than the threads, or more tiles, of a grid that grows no further."""
+    def _beyond_grid(self, elements: int) -> Iterator[Size]:
+        """Yield a product with more elements of C than the threads, or more tiles, of a grid that grows no further.
+
+        Where the tile is not known, a thread may compute so many elements along each axis in one pass.
+        """
         with contextlib.suppress(MmcoreError):
             launches, others = (
                 self.kernel.launches(self.kernel.problem(side, side, 64), self.config, self.device)
@@ -103,11 +108,10 @@ class UsualSizes(AllowedSizes):
                 threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
                 (rows, columns), along = self.tile, math.isqrt(blocks) + 1
                 side = math.isqrt(threads) + 3
-                if self.multiple("m") and self.multiple("n"):
+                if not (self.multiple("m") and self.multiple("n")):
+                    yield from self._beyond(elements * side, elements * side)
+                elif elements == 1:
                     yield from self._beyond(max(along * rows, side), max(along * columns, side))
-                else:
-                    yield from self._beyond(side, side)
-                    yield from self._beyond(4 * side, 4 * side)
 
     def _beyond(self, rows: int, columns: int) -> Iterator[Size]:
         """Yield a product of at least so many rows and columns that is allowed, with a short k."""
@@ -117,9 +121,7 @@ class UsualSizes(AllowedSizes):
         )
         sizes = ((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128))
         used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
-        for size in self.first(PASSES, used, PLAIN):
-            too_large = self.planned(size.problem) is None
-            yield replace(size, is_due=True, is_plain=too_large, is_beside=True)
+        yield from self.first(PASSES, used, PLAIN)
 
     def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
         """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""
