@@ -26,6 +26,7 @@ KERNELS = (
     "buffers",
     "guarded",
     "strided",
+    "loads",
     "members",
     "flat",
     "fragments",

@@ -15,9 +15,11 @@ _ADDED = re.compile(r"\+ (\d+)\)?$")
 
 def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``."""
-    compared = _compared(nodes)
-    for node in quotients(nodes):
+    compared, divided = _compared(nodes), quotients(nodes)
+    for node in divided:
         yield replaced(source, [(node, rounded_up(node))])
+    for node in divided:
+        yield replaced(source, [(node, text_of(node.children[0]))])
     for node in compared:
         yield from _whole_size(source, node)
     for node in compared:
