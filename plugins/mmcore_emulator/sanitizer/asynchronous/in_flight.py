@@ -20,6 +20,7 @@ from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
+from mmcore_emulator.sanitizer.asynchronous.stages import Stages
 from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
 from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import SharedReport, at_line
@@ -87,6 +88,7 @@ class InFlight:
         self._landings_at: dict[int, int] = {}
         self._groups: dict[str, Integers] = {}
         self._early: dict[int, EndedEarly] = {}  # by the place of the mbarrier
+        self._stages = Stages(len(self._thread), self._report)
 
     @property
     def any(self) -> bool:
@@ -131,6 +133,7 @@ class InFlight:
             block = mbarrier // BLOCK_BYTES
             self._landings_at[mbarrier] = landing.number[block] = self._landings_at.get(mbarrier, 0) + 1
             (landing.column[block],) = self._clocks.columns(np.array([block]), ("mbarrier", mbarrier % BLOCK_BYTES))
+        self._stages.land(transfer)
         words = transfer.words[transfer.words >= 0]
         self._writing[words[self._writing[words] == number]], self._landed[words] = 0, number
         if transfer.origin is not None:
@@ -143,6 +146,7 @@ class InFlight:
 
     def pass_phase(self, lanes: Integers, places: Integers) -> None:
         """Let lanes acquire the copies that have landed at mbarriers whose phases they have waited for."""
+        self._stages.wait(lanes, places)
         for place in np.unique(places).tolist():
             if place in self._landings_at:
                 waiting, (block, inside) = lanes[places == place], divmod(place, BLOCK_BYTES)
@@ -189,6 +193,7 @@ class InFlight:
             transfer = self._transfers[number]
             text = _COPYING if transfer.mbarriers is None else _BULK_COPYING
             text = self._named_copy("reads", text, transfer, words[rows[0]])
+            text = self._stages.beyond(transfer, words[rows[0]], lanes[rows[0]]) or text
             self._report.add("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for number, rows in self._by_transfer(self._landed, words):
             blocks, landing = words[rows].max(axis=1) // BLOCK_WORDS, self._landings[number]
@@ -196,8 +201,10 @@ class InFlight:
             acquired = self._clocks.clock[lanes[rows], landing.column[blocks, np.newaxis]].min(axis=1)
             late = rows[acquired < landing.number[blocks]]
             if late.size:
-                text = self._named_copy("reads", _BULK_COPYING, self._transfers[number], words[late[0]])
-                self._report.add("unfinished-copy", at, lanes[late, 0], text, self._transfers[number].at)
+                transfer = self._transfers[number]
+                text = self._named_copy("reads", _BULK_COPYING, transfer, words[late[0]])
+                text = self._stages.beyond(transfer, words[late[0]], lanes[late[0]]) or text
+                self._report.add("unfinished-copy", at, lanes[late, 0], text, transfer.at)
 
     def write(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check writes of words by lanes, and let them replace what copies have written."""
