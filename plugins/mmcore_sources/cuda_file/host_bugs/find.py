@@ -52,7 +52,7 @@ def host_bugs(
     """
     host = HostCode(text)
     entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
-    launches_of_kernel = _launches_of(host, entry)
+    launches_of_kernel = sorted(_launches_of(host, entry), key=lambda each: each.line != inferred.line)
     launch = next(iter(launches_of_kernel), None)
     pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
     matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.inference.conditions import leaves
 from mmcore_sources.cuda_file.inference.zero_remainders import multiples, zero_remainders
 
 _ASSERTS = re.compile(r"(?:\w+_)?(?:assert|ASSERT|CHECK|REQUIRE)(?:_\w+)?")
-_LEAVES = re.compile(r"\b(?:return|exit|abort|throw|_exit)\b")
 
 
 def asserted_multiples(source: Program, launch: HostLaunch, roles: Mapping[str, str]) -> dict[str, int]:
@@ -19,11 +19,6 @@ def asserted_multiples(source: Program, launch: HostLaunch, roles: Mapping[str, 
     A branch that leaves the function if there is a remainder asks for a multiple, too.
     """
     return multiples(_remainders(launch.scope), source, launch, roles)
-
-
-def leaves(branch: Node) -> bool:
-    """Return whether a branch leaves its function."""
-    return _LEAVES.search(text_of(branch)) is not None
 
 
 def _remainders(scope: Node) -> Iterator[Node]:

@@ -6,8 +6,9 @@ import ast
 import re
 
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import Node, text_of
 
+_LEAVES = re.compile(r"\b(?:return|exit|abort|throw|_exit)\b")
 _EQUALS = re.compile(r"\( ?(\w+) == (\d+) ?\)")
 
 
@@ -22,3 +23,8 @@ def conditions_around(launch: HostLaunch) -> dict[str, ast.expr]:
             values.setdefault(match[1], ast.Constant(int(match[2])))
         node = above
     return values
+
+
+def leaves(branch: Node) -> bool:
+    """Return whether a branch leaves its function."""
+    return _LEAVES.search(text_of(branch)) is not None

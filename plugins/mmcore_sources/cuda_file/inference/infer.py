@@ -40,6 +40,7 @@ class Inferred:
         factors: alpha and beta, as the source's constants may mean.
         bugs: the bugs of host code that is not CUDA C++.
         launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
+        line: the line of its launch in the file; 0 if there is none.
         batch_faults: the lines and sentences of wrong steps to the next product of a batch, at the program's sizes.
     """
 
@@ -50,6 +51,7 @@ class Inferred:
     factors: Mapping[str, float] = field(default_factory=dict)
     bugs: tuple[Violation, ...] = ()
     launched_sizes: Sizes | None = None
+    line: int = 0
     batch_faults: tuple[tuple[int, str], ...] = ()
 
 
@@ -96,7 +98,8 @@ def infer(
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
     faults = tuple((step.line, fault) for step, fault in of_batch if fault)
-    return Inferred(attributes, notes, product.unusual, warnings, factors, launched_sizes=sizes, batch_faults=faults)
+    line = kernel.launch.line if kernel.launch is not None and not kernel.launch.file else 0
+    return Inferred(attributes, notes, product.unusual, warnings, factors, (), sizes, line, faults)
 
 
 def _fixed_sizes(

@@ -11,7 +11,7 @@ from mmcore.kernel.constraints import Multiple, multiples_of
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
-from mmcore_sources.cuda_file.inference.asserted_multiples import leaves
+from mmcore_sources.cuda_file.inference.conditions import leaves
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles

@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.inference.other_instance import other_instance
 from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.untried_instances import untried_instances
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
 
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
@@ -59,6 +60,8 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         size_notes.append(note)
         given = {**given, "block": shape, "grid": "1"}
     block, grid, shared, notes = launch_geometry(source, body, roles, launch, chosen, given)
+    shown = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
+    warnings = [*geometry.unused_axes(Reader.of(source, launch, {}), launch, body)] if shown and launch else []
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(kernel.text) else None
     if ordinary is not None:
@@ -78,10 +81,10 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         else:
             text = replace(text, other=other)
             size_notes.append(Note("at other sizes", other.entry, condition.text, ""))
+    warnings += untried_instances(kernel, condition.others if condition is not None else ())
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
     numbers = {**kernel.launched, **product.launched}
-    shown = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
     return LaunchRule(
         block=block,
         text=text,
@@ -89,5 +92,5 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         program_sizes=program_sizes(source, body, launch, roles, text, values, numbers),
         size_notes=tuple(size_notes),
         notes=tuple(notes),
-        warnings=tuple(geometry.unused_axes(Reader.of(source, launch, {}), launch, body)) if shown and launch else (),
+        warnings=tuple(warnings),
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
@@ -14,13 +15,38 @@ from mmcore_cuda.cuda_source.structures import owners
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.reached_launches import reached
 from mmcore_sources.cuda_file.inference.structure_values import with_members
 
 
 def first_launch(source: Program, function: Function) -> HostLaunch | None:
-    """Return the first launch of a function whose block and grid can be read, or else the first."""
-    launches = list(launches_of(source, function))
+    """Return the first launch of a function that its program reaches and whose block and grid can be read."""
+    launches = reached(source, launches_of(source, function))
     return next((each for each in launches if _is_readable(source, each)), launches[0] if launches else None)
+
+
+def launch_of_instance(
+    source: Program, function: Function, instance: Sequence[str], parameters: Mapping[str, Any]
+) -> HostLaunch | None:
+    """Return the first launch of an instance of a template, by its arguments or by parameters that the user gives.
+
+    None if neither is given, or without such a launch.
+    """
+    names = [each.name for each in function.template]
+    asked = dict(zip(names, (_value(Reader(source), text) for text in instance), strict=False))
+    asked |= {name: value for name, value in parameters.items() if name in names}
+    every = list(launches_of(source, function)) if asked else []
+    for each in [*reached(source, every), *every]:
+        reader = Reader.of(source, each, {})
+        values = dict(zip(names, (_value(reader, text) for text in each.template), strict=False))
+        if asked.items() <= values.items():
+            return each
+    return None
+
+
+def _value(reader: Reader, text: str) -> int | str:
+    """Return the number that an argument of a template is; a type as it is written."""
+    return text if (number := reader.whole(text)) is None else number
 
 
 def _is_readable(source: Program, launch: HostLaunch) -> bool:

@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.inference.guessed_quotients import with_whole_quot
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.reached_launches import variables_of
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
@@ -59,7 +60,7 @@ def open_parameters(
     linked: dict[str, str] = {}
     notes: list[Note] = []
     arguments: list[str] = []
-    instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
+    instance = arguments_of_instance(entry)
     shown = launch or source.instances.get(function.word)
     launched = instance or (shown.template if shown else ())
     by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
@@ -89,6 +90,8 @@ def open_parameters(
         arguments.append(f"{{{each.name}}}")
         if text.isidentifier():
             linked[text] = each.name
+        elif number is not None and launch is not None and not instance:
+            linked |= dict.fromkeys(variables_of(source, launch, each.name, number), each.name)
     values = with_whole_quotients(source, function, values, {each.what for each in notes if each.guessed})
     notes = [each._replace(value=str(values[each.what])) if each.guessed else each for each in notes]
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
@@ -114,6 +117,11 @@ def open_parameters(
     entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
     undefined = [name for name in undefined if name not in values]
     return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
+
+
+def arguments_of_instance(entry: str) -> list[str]:
+    """Return the arguments of a template in a name such as ``f<32, float>``."""
+    return [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
 
 
 def _usual(parameter: Parameter, *, by_threads: bool) -> int:

@@ -22,8 +22,9 @@ from mmcore_sources.cuda_file.inference.choice import chosen_function, is_produc
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
 from mmcore_sources.cuda_file.inference.fixed_branches import skipped_branches
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.launches import launch_of_instance
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters
+from mmcore_sources.cuda_file.inference.parameters import Open, arguments_of_instance, launched_numbers, open_parameters
 from mmcore_sources.cuda_file.inference.roles import scalar_type
 from mmcore_sources.cuda_file.inference.tensor_maps import with_maps
 from mmcore_sources.cuda_file.inference.tuned_macros import refuse_undefined
@@ -120,6 +121,7 @@ def read_kernel(
     entry = str(given.get("entry", ""))
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     declared, launch, notes = chosen_function(file, source, entry)
+    launch = launch_of_instance(source, declared, arguments_of_instance(entry), parameters) or launch
     function, maps, given = with_maps(source, declared, launch, given)
     _refuse_structures(source, function)
     own_text = without_overloads(text, function, source.functions)
