@@ -10,6 +10,7 @@ from click.testing import Result
 
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
+from tests.sources.test_source_file import inferred
 
 KERNEL = """
 __global__ void mul(const float *A, const float *B, float *C, int N)
@@ -71,6 +72,23 @@ def test_an_unguarded_kernel_is_judged_at_the_sizes_of_its_program(
     passed = answer.startswith("TEST PASS")
     assert ("warning: wrong at sizes that its program does not use: out-of-bounds" in result.stdout) == passed
     assert ("hint: " in result.stdout) != passed
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        "int N = argc > 1 ? atoi(argv[1]) : 512",
+        "int N = (argc < 2) ? 512 : std::stoi(argv[1])",
+        "int size = argc > 1 ? strtol(argv[1], nullptr, 10) : 512; const int N = size",
+        'const char *text = getenv("N"); int N = text ? atoi(text) : 512',
+        "int N = 512; if (argc > 1) { N = atoi(argv[1]); } if (N > 4096) N = 4096",
+        'int N = sscanf(argv[1], "%d", &argc) ? argc : 512',
+    ],
+)
+def test_a_size_that_the_user_may_give_has_remainders(size: str) -> None:
+    text = (KERNEL + MAIN).replace("SIZE", size).replace("GUARD", "")
+    assert not inferred(text).attributes["program_sizes"]
+    assert inferred(text.replace(size, "int N = argc ? 512 : unknown()")).attributes["program_sizes"]
 
 
 def test_a_program_with_a_wrong_size_of_its_own_is_not_said_to_be_right(folder: Path) -> None:

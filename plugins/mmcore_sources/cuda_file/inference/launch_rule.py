@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.untried_instances import untried_instances
+from mmcore_sources.cuda_file.inference.user_input import numbers_of_user
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
 
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
@@ -84,12 +85,13 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     warnings += untried_instances(kernel, condition.others if condition is not None else ())
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
-    numbers = {**kernel.launched, **product.launched}
+    of_user = numbers_of_user(kernel.function, launch)
+    launched = {name: number for name, number in kernel.launched.items() if name.partition(".")[0] not in of_user}
     return LaunchRule(
         block=block,
         text=text,
         constraints=tuple(constraints),
-        program_sizes=program_sizes(source, body, launch, roles, text, values, numbers),
+        program_sizes=program_sizes(source, body, launch, roles, text, values, {**launched, **product.launched}),
         size_notes=tuple(size_notes),
         notes=tuple(notes),
         warnings=tuple(warnings),

@@ -1,0 +1,54 @@
+"""Numbers of a host program that its user gives, as ``int n = argc > 1 ? atoi(argv[1]) : 512;``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mmcore_cuda.cuda_source.functions import Function
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import Passed, calls_of, parameter_names, passed
+
+_INPUT = re.compile(
+    r"\b(?:argv|ato[fil]l?|sto(?:i|u?ll?|[fd])|strto\w+|from_chars|getenv|\w*scanf|get(?:line|opt|CmdLine)\w*|optarg)\b"
+)
+_DEEPEST = 8
+
+
+def numbers_of_user(function: Function, launch: HostLaunch | None) -> set[str]:
+    """Return the parameters whose numbers depend on a program's arguments, its environment or its input."""
+    pairs = zip(function.parameters, launch.arguments if launch is not None else (), strict=False)
+    return {each.name for each, node in pairs if launch is not None and _is_input(node, launch.scope, launch.call)}
+
+
+def _is_input(node: Node, scope: Node | None, call: Node | None, depth: int = 0) -> bool:
+    """Return whether an expression, or one of the values of a variable in it, is input."""
+    if _INPUT.search(text_of(node)):
+        return True
+    return depth < _DEEPEST and any(
+        _is_input(each.value, each.scope, None, depth + 1)
+        for name in {*identifiers(node)}
+        for each in _values(name, scope, call)
+    )
+
+
+def _values(name: str, scope: Node | None, call: Node | None) -> Iterator[Passed]:
+    """Yield the values of a variable: those that a function or its callers set, or all functions for a global one."""
+    if scope is None:
+        return
+    local = [Passed(value, scope, 0) for value in _set_in(scope, name)]
+    yield from local
+    if name in parameter_names(scope):
+        several = (passed(scope, name, each) for each in ((call,) if call is not None else calls_of(scope)))
+        yield from (each for each in several if each is not None)
+    elif not local:
+        yield from (Passed(value, None, 0) for value in _set_in(root_of(scope), name))
+
+
+def _set_in(scope: Node, name: str) -> Iterator[Node]:
+    for node in walk(scope):
+        if node.type == "declaration":
+            yield from (value for declared, value in initializers(node) if declared == name)
+        elif node.type == "assignment_expression" and text_of(node.children[0]).partition(".")[0] == name:
+            yield node.children[2]
