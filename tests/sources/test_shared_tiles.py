@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import mmcore
-from tests.sources.test_source_file import block_and_grid, changed, kernel
+from tests.sources.test_source_file import block_and_grid, changed, guesses, kernel
 
 TILED = """
 CONSTANTS
@@ -140,3 +140,22 @@ def test_dynamic_shared_memory_of_one_tile_instead_of_two_is_named(
     output = mmcore("run", "tiles.cu", "--size", "40", "--device", "emulator").stdout
     assert "hint: with --shared 2048 the product is right at 40×40×40, not with 16 * 16 * 4, as launched\n" in output
     assert mmcore("run", "tiles.cu", "--shared", "2048", "--device", "emulator").exit_code == 0
+
+
+MOVED = """
+// column major
+__global__ __launch_bounds__(64) void mul(int M, int N, int K, const float *A, const float *B, float *C)
+{
+    int tx = threadIdx.x, ty = threadIdx.y, bx = blockIdx.x, by = blockIdx.y;
+    A = &A[bx << 3]; B = &B[(by << 3) * K]; C = &C[(bx << 3) + (by << 3) * M];
+    float sum = 0;
+    for (int k = 0; k < K; k++) sum += A[tx + k * M] * B[k + ty * K];
+    C[tx + ty * M] = sum;
+}
+"""
+
+
+def test_a_shift_by_a_number_is_the_edge_of_a_tile() -> None:
+    assert block_and_grid(kernel(MOVED)) == ("b8", "ceil(m / 8), ceil(n / 8)")
+    assert block_and_grid(kernel(MOVED.replace("<< 3", "* edge(3)"))) == ("b8", "ceil(n / bx), ceil(m / by)")
+    assert {"block", "grid"} <= {*guesses(MOVED.replace("<< 3", "* edge(3)"))}

@@ -271,8 +271,10 @@ def _is_address(node: Node, names: set[str]) -> bool:
 
 
 def power_of_two(node: Node) -> str:
-    """Return the factor ``1<<m`` of ``i << m`` and of ``i << (m - 1)``; empty for other expressions."""
+    """Return the factor ``1<<m`` of ``i << m`` and of ``i << (m - 1)``, 32 of ``i << 5``; empty for others."""
     count = node.children[2] if text_of(node.children[1]) == "<<" else None
+    if count is not None and text_of(count).isdecimal():
+        return str(1 << min(int(text_of(count)), 63))
     while count is not None and count.type in ("parenthesized_expression", "binary_expression"):
         if count.type == "binary_expression" and count.children[2].type != "number_literal":
             return ""

@@ -139,6 +139,10 @@ def usual_block(reader: Reader, body: Body) -> Geometry:
     if (extents := block_of_tiles(reader, body)) is not None:
         return Geometry(extents, _BY_TILES, guessed=True)
     edge = next((int(each) for each in _INSTANCE.findall(text_of(body.function.body))), 0)
+    most = reader.whole(body.function.bounds) if body.function.bounds else None
+    square = math.isqrt(most or 0)
+    if not edge and most and square * square == most <= MOST_THREADS and body.thread_axes == {"x", "y"}:
+        return Geometry((ast.Constant(square), ast.Constant(square)), "its __launch_bounds__", guessed=True)
     threads = (256,) if body.thread_axes == {"x"} else (edge, edge) if 4 <= edge <= 32 else (16, 16)
     return Geometry(tuple(map(ast.Constant, threads)), "nothing else in the source shows it", guessed=True)
 
