@@ -10,7 +10,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.limits import limiting_names, names_of_loops
 from mmcore_sources.cuda_file.inference.size_names import usual_role
-from mmcore_sources.cuda_file.inference.storage import strides_of
+from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns, strides_of
 
 LENGTHS = ("lda", "ldb", "ldc")
 _SIZES = ("m", "n", "k")
@@ -22,8 +22,8 @@ _BYTES = re.compile(rf"{_BYTE}(?:const\s+)?(?:__restrict__\s*)?(\w+)\s*=")  # a 
 def row_lengths(names: Sequence[str], body: Body, matrices: Mapping[str, str]) -> dict[str, str]:
     """Return the leading dimension that a name is: it is a factor in the indexes of one matrix, and limits nothing.
 
-    One of two or three names may also be the size of a transposed matrix, unless it counts bytes, or the only other
-    name limits the loops.
+    Such a name may also be the size of a transposed matrix, unless it counts bytes, or the other names are sizes: one
+    that limits the loops of squares, or all three.
     """
     strides = {matrix: strides_of(body, pointer, {*names}) for matrix, pointer in matrices.items()}
     alone = {matrix: next(iter(several)) for matrix, several in strides.items() if len(several) == 1}
@@ -34,9 +34,11 @@ def row_lengths(names: Sequence[str], body: Body, matrices: Mapping[str, str]) -
         if used.count(name) == 1 and name not in limits and usual_role(name) not in _SIZES
     }
     rest = [name for name in names if name not in found]
-    if len(names) > len(_SIZES) or (len(rest) == 1 and rest[0] in names_of_loops(body)):
-        return found if rest else {}
-    return {name: role for name, role in found.items() if is_in_bytes(name, body.function)}
+    if len(rest) == 1:
+        certain = rest[0] in names_of_loops(body) and not reads_b_by_columns(body, matrices, {*names})
+    else:
+        certain = {*_SIZES} <= {*map(usual_role, rest)} or (len(rest) == len(_SIZES) and len(found) > 1)
+    return {name: role for name, role in found.items() if rest and (certain or is_in_bytes(name, body.function))}
 
 
 def side_of_squares(sizes: Mapping[str, str], body: Body) -> str:
