@@ -64,7 +64,7 @@ def test_an_instance_in_a_namespace_is_launched_by_its_qualified_name(used: str)
         f"void go({PARAMETERS}) {{ {launched('8', 'width(8)', 'true')} }}",
         f"void go({PARAMETERS}) {{ const int w = sizeof(float) == 4 ? 16 : 32; {launched('8', 'w', 'true')} }}",
         f"void go({PARAMETERS}, int w) {{ if (w == 16) {{ {launched('8', 'w', 'true')} }} else {launched('4', 'w')} }}"
-        "\nint main() { go(x, y, z, 9, 9, 9, 32); }",
+        "\nint main() { go(x, y, z, 9, 9, 9, 16); }",
         f"void go(void (*f)(T *), dim3 grid, dim3 block, {PARAMETERS}) {{ f<<<grid, block>>>(a, b, c, m, n, k); }}\n"
         "int main() { { void (*g)(T *, int) = other; go(g, dim3(9), dim3(9), x, y, z, 9, 9, 9); }\n"
         "void (*g)(T *, int) = mul<float, 8, 16, true>;\ngo(g, dim3(1, 2), dim3(16, 8), x, y, z, 9, 9, 9); }",
