@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from mmcore.kernel.constraints import Multiple
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import inferred
@@ -671,3 +672,37 @@ def test_instances_of_host_templates_are_host_code(folder: Path) -> None:
     (folder / "api.h").write_text(f"namespace api {{ enum Status {{ GOOD, BAD }}; {declared} {other} }}\n")
     (folder / "my.cu").write_text(INSTANCES)
     assert run("-q --size 20").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("main", "multiple"),
+    [
+        ("const int sizes[3] = {512, 48, 640}; for (int i = 0; i < 3; i++) { const int N = sizes[i]; LAUNCH }", 16),
+        ("int sizes[] = {512, 650}; for (int i = 0; i < COUNT(sizes); ++i) { int N = sizes[i]; LAUNCH }", 0),
+        ("for (int N : {64, 128, 320}) { LAUNCH }", 16),
+        ("std::vector<int> sizes = {64, 120}; for (auto N : sizes) { LAUNCH }", 0),
+        ("for (int N = 64; N <= 1024; N *= 2) { LAUNCH }", 16),
+        ("for (int N = 64; N <= 1024; N += 8) { LAUNCH }", 0),
+        ("for (int N = 64; N <= most(); N += 32) { LAUNCH }", 16),
+        ("struct { int side; } cases[] = {{64}, {96}}; for (auto &each : cases) { int N = each.side; LAUNCH }", 16),
+        ("int cases[][2] = {{64, 1}, {90, 1}}; for (int i = 0; i < 2; i++) { int N = cases[i][0]; LAUNCH }", 0),
+        ("for (int turn = 0; turn < 10; turn++) { int N = 640; LAUNCH }", 16),
+    ],
+)  # fmt: skip
+def test_sizes_in_lists_and_loops_are_those_of_the_program(main: str, multiple: int) -> None:
+    launch = "mul<<<dim3((N + 15) / 16, (N + 15) / 16), dim3(16, 16)>>>(a, b, c, N);"
+    text = KERNEL.replace("GUARD", "") + "int main()\n{\n" + main.replace("LAUNCH", launch) + "\n}\n"
+    asked = [each for each in inferred(text).attributes["program_sizes"] if isinstance(each, Multiple)]
+    assert {each.of for each in asked} == ({multiple} if multiple else set())
+
+
+@pytest.mark.parametrize(("sizes", "multiple"), [((64, 96), 16), ((64, 90), 0)])
+def test_sizes_of_all_calls_of_a_function_are_those_of_the_program(sizes: tuple[int, int], multiple: int) -> None:
+    launch = "mul<<<dim3((N + 15) / 16, (N + 15) / 16), dim3(16, 16)>>>(a, b, c, N);"
+    run = f"void run(float *a, float *b, float *c, int N)\n{{\n{launch}\n}}\n"
+    one, other = sizes
+    listed = f"int sizes[] = {{{one}, {other}}};\nfor (int i = 0; i < 2; i++) run(a, b, c, sizes[i]);"
+    for calls in (f"run(a, b, c, {one});\nrun(a, b, c, {other});", listed):
+        found = inferred(f"{KERNEL.replace('GUARD', '')}{run}int main()\n{{\n{calls}\n}}\n")
+        asked = {each.of for each in found.attributes["program_sizes"] if isinstance(each, Multiple)}
+        assert asked == ({multiple} if multiple else set())

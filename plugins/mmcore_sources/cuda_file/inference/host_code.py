@@ -179,7 +179,7 @@ class Reader:
             case "sizeof_expression":
                 if (size := type_size(self, text_of(parts[0]).strip("() "), depth)) is not None:
                     return size.nbytes, False
-            case "field_expression" if text_of(node) in self.names:
+            case "field_expression" | "subscript_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], self._is_real(text_of(node))
             case "field_expression" if text_of(node).startswith("this->"):
                 return self._named(text_of(node).removeprefix("this->"), depth)

@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.other_instance import other_instance
 from mmcore_sources.cuda_file.inference.product import Product
+from mmcore_sources.cuda_file.inference.program_numbers import program_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.untried_instances import untried_instances
@@ -86,7 +87,8 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
     of_user = numbers_of_user(kernel.function, launch)
-    launched = {name: number for name, number in kernel.launched.items() if name.partition(".")[0] not in of_user}
+    passed = program_numbers(source, kernel.function, launch)
+    launched = {name: number for name, number in passed.items() if name.partition(".")[0] not in of_user}
     return LaunchRule(
         block=block,
         text=text,

@@ -155,15 +155,21 @@ def value_of(
     return Reader.of(source, launch, names).whole(text)
 
 
-def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
-    """Return the whole numbers that a launch passes, by parameter, or by member as "A.width"."""
+def launched_numbers(
+    source: Program, function: Function, launch: HostLaunch | None, names: Mapping[str, ast.expr] = MappingProxyType({})
+) -> dict[str, int]:
+    """Return the whole numbers that a launch passes, by parameter, or by member as "A.width".
+
+    ``names`` has values of names in the host function, as in one turn of a loop.
+    """
     values = dict[str, str]()
     for each, argument in zip(function.parameters, launch.arguments, strict=False) if launch else ():
         if not each.pointer:
             values[each.name] = text_of(argument)
             members = (member.name for member in each.members if not member.pointer)
             values |= {f"{each.name}.{member}": f"{text_of(argument)}.{member}" for member in members}
-    numbers = ((name, value_of(text, source, launch)) for name, text in values.items())
+    reader = Reader.of(source, launch, names)
+    numbers = ((name, reader.whole(text)) for name, text in values.items())
     return {name: number for name, number in numbers if number is not None}
 
 

@@ -12,7 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, multiples_of
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -26,6 +26,7 @@ from mmcore_sources.cuda_file.repairs.loop_edits import quotients
 
 _LARGE = 1024
 _STEP = 128  # along k, which a grid does not divide
+_STEPS = ("+=", "-=", "*=", "/=", "<<=", ">>=")
 _COMPARES = re.compile(r"[<>]")
 
 
@@ -141,12 +142,14 @@ def loop_steps(body: Body, sizes: set[str]) -> Iterator[Node]:
 
 
 def _changes(launch: HostLaunch) -> bool:
-    """Return whether the host counts a size up, as in a loop over sizes."""
+    """Return whether the host counts a size up other than by a loop around the launch, whose turns are known."""
     names = {name for each in launch.arguments for name in identifiers(each)}
+    loops = (each for each in ancestors(launch.geometry[0]) if each.type == "for_statement") if launch.geometry else ()
+    heads = [each.child_by_field_name("update") for each in loops]
     for node in walk(launch.scope):
         step = node.type == "update_expression"
-        step |= node.type == "assignment_expression" and text_of(node.children[1]) in ("+=", "-=")
-        if step and names & {*identifiers(node)}:
+        step |= node.type == "assignment_expression" and text_of(node.children[1]) in _STEPS
+        if step and node not in heads and names & {*identifiers(node)}:
             return True
     return False
 
