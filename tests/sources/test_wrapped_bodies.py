@@ -64,3 +64,39 @@ def test_a_kernel_of_a_batch_may_move_the_pointers_that_it_passes() -> None:
     found = kernel(text + "void f(int n) { batch<<<dim3(n / 16, n / 16, 8), dim3(16, 16)>>>(c, a, b, n); }")
     assert block_and_grid(found) == ("b16", "n // 16, n // 16")
     assert [str(each) for each in found.arguments] == ["C", "A", "B", "n"]
+
+
+BRANCHES = """
+__device__ void whole(const float *a, const float *b, float *c, int n) {
+    for (int i = 0; i < 4; i++) {
+        float sum = 0;
+        int row = blockIdx.y * 64 + threadIdx.y * 4 + i, column = blockIdx.x * 16 + threadIdx.x;
+        for (int k = 0; k < n; k++) sum += a[row * n + k] * b[k * n + column];
+        c[row * n + column] = sum;
+    }
+}
+__device__ void guarded(const float *a, const float *b, float *c, int n) {
+    for (int i = 0; i < 4; i++) {
+        float sum = 0;
+        int row = blockIdx.y * 64 + threadIdx.y * 4 + i, column = blockIdx.x * 16 + threadIdx.x;
+        for (int k = 0; k < n && row < n && column < n; k++) sum += a[row * n + k] * b[k * n + column];
+        if (row < n && column < n) c[row * n + column] = sum;
+    }
+}
+__global__ void mul(const float *A, const float *B, float *C, int N)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{ if (N % 64 == 0) whole(A, B, C, N); else guarded(A, B, C, N); }",
+        "{\n    if (N % 64) {\n        guarded(A, B, C, N);\n    } else {\n        whole(A, B, C, N);\n    }\n}",
+    ],
+)
+def test_a_kernel_that_calls_one_of_two_functions_has_the_tile_that_they_store(body: str) -> None:
+    text = BRANCHES + body
+    assert block_and_grid(kernel(text)) == ("b16", "ceil(n / 16), ceil(m / 64)")
+    (function,) = read_program(text).functions
+    stores = [each.start_point.row for each in walk(function.body) if text_of(each) == "C[row * N + column] = sum;"]
+    assert stores == [6, 14]

@@ -13,36 +13,70 @@ _NAMES = ("identifier", "type_identifier")
 
 
 def wrapped_body(body: Node) -> Node:
-    """Return the body of the device function that a kernel only calls, with the call's arguments; others unchanged.
+    """Return the bodies of the device functions that a kernel only calls, with the calls' arguments; others unchanged.
 
-    Lines keep the numbers that they have in the device function.
+    Calls in two branches are bodies in branches. Lines keep the numbers that they have in the device functions.
     """
-    call = _only_call(body)
-    function = None if call is None else _called(call)
-    inner = None if function is None else function.child_by_field_name("body")
-    if call is None or function is None or inner is None:
+    calls = _only_calls(body)
+    inlined = [(condition, each) for condition, call in calls if (each := _inlined(body, call)) is not None]
+    if not inlined or len(inlined) < len(calls):
         return body
+    text, several = "void f() ", len(inlined) > 1
+    for condition, (row, block) in sorted(inlined, key=lambda each: each[1]):
+        if text.count("\n") > row:
+            return body  # of one function twice
+        text += "\n" * (row - text.count("\n")) + "{" * (several and "{" not in text) + condition + block
+    read = parse(f"{text}{'}' * several}".encode())
+    return next((each for each in walk(read) if each.type == "compound_statement"), body)
+
+
+def _inlined(body: Node, call: Node) -> tuple[int, str] | None:
+    """Return the row and the text of the body of the device function that a call names, with the call's arguments."""
+    function = _called(call)
+    inner = None if function is None else function.child_by_field_name("body")
+    if function is None or inner is None:
+        return None
     values = {**_template_values(call, function), **_argument_values(call, function)}
     declared = {name: f"({text_of(value)})" for each in body.named_children for name, value in initializers(each)}
     values = {name: _WORD.sub(lambda word: declared.get(word[0], word[0]), value) for name, value in values.items()}
     passed = {word for value in values.values() for word in _WORD.findall(value)}
     if passed & {*_locals(inner)} - values.keys():
-        return body  # a local variable of the function would hide an argument
+        return None  # a local variable of the function would hide an argument
     # An offset of a pointer, such as that of a product of a batch, is one of the body's own variables.
     moved = {f"{name}_": value for name, value in values.items() if "+" in value and name in _pointers(function)}
     values |= {name.removesuffix("_"): name for name in moved}
     text = _WORD.sub(lambda word: values.get(word[0], word[0]), (inner.text or b"").decode())
     text = "{" + "".join(f" const float *{name} = {value};" for name, value in moved.items()) + text.removeprefix("{")
-    read = parse(b"\n" * inner.start_point.row + f"void f() {text}".encode())
-    return next((each for each in walk(read) if each.type == "compound_statement"), body)
+    return inner.start_point.row, text
 
 
-def _only_call(body: Node) -> Node | None:
-    """Return the call that is the only statement of a body beside declarations."""
+def _only_calls(body: Node) -> list[tuple[str, Node]]:
+    """Return the call that is the only statement of a body beside declarations, or those of an if statement's branches.
+
+    Each has the text of its condition before it; none if there are other statements.
+    """
     *before, last = [each for each in body.named_children if each.type != "comment"] or [body]
-    if last.type != "expression_statement" or any(each.type != "declaration" for each in before):
-        return None
-    call = last.named_children[0] if last.named_children else None
+    if any(each.type != "declaration" for each in before):
+        return []
+    if last.type != "if_statement":
+        return [("", call) for call in [_call(last)] if call is not None]
+    condition, then, clause = (last.child_by_field_name(name) for name in ("condition", "consequence", "alternative"))
+    otherwise = clause.named_children[-1] if clause is not None and clause.named_children else None
+    calls = [_call(each) for each in (then, otherwise) if each is not None]
+    if condition is None or len(calls) < 2 or None in calls:
+        return []
+    holds = text_of(condition)
+    pairs = zip((f"if {holds} ", f"if (!{holds}) "), calls, strict=True)
+    return [(text, call) for text, call in pairs if call is not None]
+
+
+def _call(statement: Node) -> Node | None:
+    """Return the call that a statement is, also within braces."""
+    while statement.type == "compound_statement" and len(statement.named_children) == 1:
+        statement = statement.named_children[0]
+    call = (
+        statement.named_children[0] if statement.type == "expression_statement" and statement.named_children else None
+    )
     return call if call is not None and call.type == "call_expression" else None
 
 
