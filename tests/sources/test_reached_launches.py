@@ -43,6 +43,11 @@ def program(host: str, main: str) -> str:
         program(BRANCH, f"int block_size = 32;\n    {CALL}"),
         program(BRANCH.replace("== 16", "< 32"), "const int edge = 16 * 2;\n    run(a, b, c, 320, edge);"),
         program(
+            "",
+            "int block_size = 32, n = 320;\n    auto chosen = block_size == 32 ? mul<32> : mul<16>;\n    "
+            + LARGE.replace("mul<32>", "chosen"),
+        ),
+        program(
             "", f"int block_size = 32, n = 320;\n    if (block_size == 16) {{\n{SMALL}\n    return 0; }}\n    {LARGE}"
         ),
         program(

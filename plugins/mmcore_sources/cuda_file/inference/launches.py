@@ -13,6 +13,7 @@ from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.structures import owners
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.reached_launches import reached
@@ -70,21 +71,23 @@ def _launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
     for launch in source.launches if not function.line else filter(functools.partial(_fits, function), source.launches):
         if launch.name in names:
             yield launch
-        elif (value := _variable(launch.scope, launch.name, launch.line)) and value.partition("<")[0].strip() in names:
+        elif (value := _variable(source, launch.scope, launch.name, launch.line)) and value.partition("<")[
+            0
+        ].strip() in names:
             yield _instance(launch, value)
         elif launch.scope.type == "function_definition" and launch.name in parameter_names(launch.scope):
             position = parameter_names(launch.scope).index(launch.name)
             for call in calls_of(launch.scope):
-                given = _kernel_passed(call, position)
+                given = _kernel_passed(source, call, position)
                 if given.partition("<")[0].strip() in names:
                     yield replace(_instance(launch, given), call=call)
 
 
-def _kernel_passed(call: Node, position: int) -> str:
+def _kernel_passed(source: Program, call: Node, position: int) -> str:
     """Return the kernel that a call passes, such as ``kernel<64>``, also by a variable; empty without this argument."""
     given = "".join(text_of(each).lstrip("&") for each in arguments_of(call)[position : position + 1])
     scope = enclosing_function(call)
-    return (scope is not None and _variable(scope, given, call.start_point.row + 1)) or given
+    return (scope is not None and _variable(source, scope, given, call.start_point.row + 1)) or given
 
 
 def _fits(function: Function, launch: HostLaunch) -> bool:
@@ -96,22 +99,27 @@ def _fits(function: Function, launch: HostLaunch) -> bool:
     return templated and len(required) <= len(launch.arguments) <= len(passed)
 
 
-def _variable(scope: Node, name: str, line: int) -> str:
+def _variable(source: Program, scope: Node, name: str, line: int) -> str:
     """Return the value that a variable has before a line, such as ``kernel<64>``; empty without one."""
-    values = []
+    values, reader = [], Reader(source, {}, scope, line)
     for node in (each for each in walk(scope) if each.start_point.row < line):
         if node.type == "declaration":
             # A pointer to a function is declared as "(*name)(float *, int)".
             pairs = ((declared.partition(")")[0].strip("(*& "), value) for declared, value in initializers(node))
-            values += [text_of(_last(value)) for declared, value in pairs if declared == name]
+            values += [text_of(_alternative(value, reader)) for declared, value in pairs if declared == name]
         elif node.type == "assignment_expression" and text_of(node.children[0]) == name:
-            values.append(text_of(_last(node.children[2])))
+            values.append(text_of(_alternative(node.children[2], reader)))
     return values[-1].lstrip("&") if values else ""
 
 
-def _last(value: Node) -> Node:
-    """Return the last alternative of ``debug ? kernel<true> : kernel<false>``, and other values as they are."""
-    return value.children[-1] if value.type == "conditional_expression" else value
+def _alternative(value: Node, reader: Reader) -> Node:
+    """Return what constants choose of ``debug ? kernel<true> : kernel<false>``, else the last; others as they are."""
+    if value.type != "conditional_expression":
+        return value
+    try:
+        return value.children[2] if reader.holds(value.children[0]) else value.children[-1]
+    except Unreadable:
+        return value.children[-1]
 
 
 def _instance(launch: HostLaunch, value: str) -> HostLaunch:
