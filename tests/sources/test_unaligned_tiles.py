@@ -35,6 +35,13 @@ def test_members_of_structures_and_instructions_align_nothing(body: str) -> None
     assert len(warned("unsigned char ", body)) == 1
 
 
+def test_a_smaller_alignment_of_the_tiles_is_named() -> None:
+    body = "struct Tiles { alignas(8) long full[3]; alignas(128) char a[64]; };"
+    ((_, message),) = warned("unsigned char ", body)
+    asks = "the source asks for 128 bytes at most, where tiles swizzled by 128 bytes need 1024"
+    assert message == f"smem has no alignment, and {asks}: alignas(1024) of them and of smem asks for it"
+
+
 @pytest.mark.parametrize(
     ("declared", "body", "swizzle"),
     [

@@ -17,6 +17,8 @@ _ATTRIBUTES = ("MaxDynamicSharedMemorySize", "MAX_DYNAMIC_SHARED_SIZE")
 _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?!\s*(?:alignas|__align__))[\w:\s]*?(?P<type>\w+)\s+(?P<name>\w+)\s*\[\s*\]\s*;"
 )
+_ALIGNMENT = re.compile(r"\b(?:alignas|__align__)\s*\(\s*(0[xX][0-9a-fA-F]+|[1-9]\d*)\s*\)")
+_LUCK = "they have it by luck, if at all; alignas({}) asks for it"
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _SWIZZLED = {128: 1024, 64: 512, 32: 256}  # the alignment in bytes that a swizzle's pattern repeats at
 
@@ -25,7 +27,8 @@ def unaligned_tiles(text: str, arguments: Iterable[Argument]) -> Iterator[Bug]:
     """Find dynamic shared memory without an alignment, into which bulk copies swizzle tiles.
 
     A source that computes with the alignment, or one less, anywhere aligns the address itself. A pointer to a structure
-    aligns nothing, whatever its members ask for, but an array of structures has the alignment of those.
+    aligns nothing, whatever its members ask for, but an array of structures has the alignment of those. Alignments that
+    are all smaller than needed are named.
     """
     swizzle = max((each.swizzle for each in arguments if isinstance(each, TensorMap)), default=0)
     needed = _SWIZZLED.get(swizzle, 0)
@@ -34,12 +37,14 @@ def unaligned_tiles(text: str, arguments: Iterable[Argument]) -> Iterator[Bug]:
     code = _STRING.sub('""', without_comments(text.encode()).decode())
     if not needed or re.search(aligned, code, re.IGNORECASE):
         return
-    luck = f"they have it by luck; alignas({needed}) asks for it"
+    asked = max((int(number, 0) for number in _ALIGNMENT.findall(code)), default=0)
+    most = f"the source asks for {asked} bytes at most, where " if 0 < asked < needed else ""
+    luck = f"alignas({needed}) of them and of {{}} asks for it" if 0 < asked < needed else _LUCK.format(needed)
     for found in _DYNAMIC.finditer(text):
         if "align" in code and re.search(rf"\bstruct\b[^;{{]*\b{found['type']}\b", code):
             continue
-        asks = f"{found['name']} has no alignment, and tiles swizzled by {swizzle} bytes need {needed}"
-        yield Bug("unaligned-tiles", text.count("\n", 0, found.start()) + 1, f"{asks}: {luck}")
+        asks = f"{found['name']} has no alignment, and {most}tiles swizzled by {swizzle} bytes need {needed}"
+        yield Bug("unaligned-tiles", text.count("\n", 0, found.start()) + 1, f"{asks}: {luck.format(found['name'])}")
 
 
 def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
