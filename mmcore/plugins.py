@@ -60,7 +60,10 @@ class Plugins:
                     )
                 setattr(isolated, name, function)
         if not _public_names(isolated):
-            raise MmcoreError("it implements no hook of mmcore")
+            named = (name for name in _public_names(plugin) if name.startswith(f"{GROUP}_"))
+            bare = " and ".join(name for name in named if inspect.isfunction(getattr(plugin, name)))
+            lacks = f": {bare} has no decorator @hookimpl (from mmcore import hookimpl)" if bare else ""
+            raise MmcoreError(f"it implements no hook of mmcore{lacks}")
         self._implement(isolated, origin)
         self.modules[origin] = plugin
         return isolated

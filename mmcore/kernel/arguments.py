@@ -152,6 +152,9 @@ def check_argument(argument: Argument) -> None:
             return
         case Scalar(name) if name in LOGARITHMS or name in PITCHES or name in QUOTIENTS:
             return
+        case int() | float():
+            dtype = "float32" if isinstance(argument, float) else "int32"
+            raise InvalidKernel(f'argument {argument!r} is a number, which Scalar({argument!r}, "{dtype}") passes')
         case Scalar(name) | name:
             if name not in MATRICES + SIZES + FACTORS:
                 raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES + FACTORS)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import check_argument
 from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.geometry import native
 from mmcore.kernel.problem import FLOAT22, accumulator_named, dtype_named
 
 if TYPE_CHECKING:
@@ -45,9 +46,18 @@ def check_forms(kernel: Kernel) -> None:
         require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
         texts = name in _SEVERAL_OBJECTS or all(isinstance(text, str) for text in value)
         require(texts, f"its {name} are texts, unlike {value!r}")
+    _check_defines(kernel.defines)
     pair = kernel.min_compute_capability
     valid = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
     require(valid, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+
+
+def _check_defines(defines: object) -> None:
+    """Check that macros have names, and texts or whole numbers as values."""
+    require(isinstance(defines, Mapping), f'its defines are such as {{"BM": "128"}}, not {defines!r}')
+    for name, value in defines.items() if isinstance(defines, Mapping) else ():
+        valid = isinstance(name, str) and (isinstance(value, str) or type(native(value)) is int)
+        require(valid, f'a macro in its defines is such as "BM": "128", not {name!r}: {value!r}')
 
 
 def settled(kernel: Kernel) -> dict[str, object]:
@@ -60,6 +70,7 @@ def settled(kernel: Kernel) -> dict[str, object]:
     return {
         **{name: tuple(getattr(kernel, name)) for name in (*_SEVERAL_OBJECTS, *_SEVERAL_TEXTS)},
         "title": kernel.title or kernel.name,
+        "defines": {name: str(value) for name, value in kernel.defines.items()},
         "source": Path(f"{kernel.name.rpartition('.')[2]}.cu") if source == Path() else source,
         "configs": ({},) if kernel.call is not None and not kernel.configs else kernel.configs,
         "dtype": dtype.name,

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from mmcore import (
@@ -247,6 +248,22 @@ def test_an_over_read_is_a_number_or_a_function(written: Any, over_read: Any) ->
 
 
 # Macros and templates
+
+
+def test_macros_are_texts_or_whole_numbers() -> None:
+    defines: Any = {"BM": np.int64(64), "BN": 32, "NAME": "{BK}"}
+    kernel = Kernel(name="acme.fast", configs=[{"block": (8, 8), "BK": 16}], defines=defines)
+    macros = kernel.macros(kernel.problem(1, 1, 1), kernel.usual_configs[0])
+    assert macros == {"BK": "16", "BM": "64", "BN": "32", "NAME": "16"}
+    for wrong, sentence in (({"BM": 1.5}, 'is such as "BM": "128", not \'BM\': 1.5'), (["BM"], "not ['BM']")):
+        with pytest.raises(InvalidKernel, match=re.escape(sentence)):
+            Kernel(name="acme.fast", configs=[{"block": (8, 8)}], defines=cast(Any, wrong))
+
+
+def test_a_number_among_the_arguments_is_named_as_a_scalar() -> None:
+    for number, scalar in ((4, 'Scalar(4, "int32")'), (0.5, 'Scalar(0.5, "float32")')):
+        with pytest.raises(InvalidKernel, match=re.escape(f"argument {number} is a number, which {scalar} passes")):
+            Kernel(name="acme.fast", configs=[{"block": (8, 8)}], arguments=("A", "B", "C", cast(Any, number)))
 
 
 def test_parameters_in_capitals_are_macros_unless_the_entry_names_them() -> None:

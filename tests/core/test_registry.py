@@ -56,6 +56,13 @@ def plugin(**hooks: Any) -> ModuleType:
     return module
 
 
+def undecorated() -> ModuleType:
+    """Return a plugin whose function is no hook, as it has no decorator."""
+    module = ModuleType("plugin")
+    vars(module)["mmcore_kernels"] = kernel
+    return module
+
+
 class Provider:
     """A provider of no device."""
 
@@ -87,6 +94,7 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
         (plugin(mmcore_commands={"tune": len}), "the command 'tune' needs a \"module:function\", not <built-in"),
         (plugin(), "it implements no hook of mmcore"),
+        (undecorated(), "no hook of mmcore: mmcore_kernels has no decorator @hookimpl (from mmcore import hookimpl)"),
     ],
 )
 def test_a_plugin_that_fails_to_load_is_reported_with_its_reason(broken: ModuleType, reason: str) -> None:

@@ -129,6 +129,16 @@ def test_all_missing_headers_are_named_at_once(cu_file: Path, first: str) -> Non
     )
 
 
+def test_a_header_that_an_installed_package_lacks_is_one_of_its_data(cu_file: Path) -> None:
+    installed = cu_file.parent / "site-packages" / "acme" / "kernel.cu"
+    installed.parent.mkdir(parents=True)
+    assert failure(installed, f'#include "detail/tiles.inc"\n{SOURCE}') == (
+        "test.f: kernel.cu includes a header that is not found: detail/tiles.inc (kernel.cu:1); package-data in the "
+        "pyproject.toml of acme, which is installed, lists its own headers; include= in its declaration names the "
+        "folders that have it"
+    )
+
+
 def test_an_attribute_behind_an_array_of_the_host_is_removed_with_it(cu_file: Path) -> None:
     text = f"float host[2] __attribute__((aligned(64))) = {{0, 1}}, more[3];\n{SOURCE}int main() {{ host[0] = 1; }}\n"
     assert compiled(cu_file, text).functions

@@ -358,3 +358,28 @@ def test_wheels_of_mmcore_and_of_a_new_package_work_together(here: Path, tmp_pat
     assert "3 passed" in run(python, "-m", "pytest", "bench", *options, cwd=project)
     # The templates are in the wheel, too.
     run(python, "-m", "mmcore", "new-plugin", "acme.other", cwd=here)
+
+
+WARPS = """#include <mma.h>
+using namespace nvcuda::wmma;
+__global__ void warps(const half *A, const half *B, float *C, int M, int N, int K)
+{
+    const int warp = threadIdx.x / 32, row = blockIdx.y * 32 + warp / 2 * 16, column = blockIdx.x * 32 + warp % 2 * 16;
+    fragment<accumulator, 16, 16, 16, float> sum;
+    fill_fragment(sum, 0.0f);
+    for (int k = 0; k < K; k += 16) {
+        fragment<matrix_a, 16, 16, 16, half, row_major> a;
+        fragment<matrix_b, 16, 16, 16, half, row_major> b;
+        load_matrix_sync(a, A + row * K + k, K);
+        load_matrix_sync(b, B + k * N + column, N);
+        mma_sync(sum, a, b, sum);
+    }
+    store_matrix_sync(C + row * N + column, sum, N, mem_row_major);
+}
+"""
+
+
+def test_a_guessed_block_that_is_wrong_is_replaced_by_one_that_is_right(here: Path) -> None:
+    Path("warps.cu").write_text(WARPS)
+    written("acme.warps", "--from", "warps.cu", "--dir", "made")
+    assert '"block": (128, 1)' in Path("made/acme_warps/warps.py").read_text()

@@ -25,6 +25,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.declared_values import check_name
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import DISTRIBUTION, Registry, registry
+from mmcore_sources.cuda_file.hints.right_block import with_right_block
 from mmcore_sources.cuda_file.package import package_files
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
@@ -204,7 +205,7 @@ def project(names: Names, model: Kernel | None = None) -> Project:
     words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
     own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
     if file:
-        kernel_files = package_files(file.reference, names.kernel, f"{names.module}.py", f"{names.word}.cu")
+        kernel_files = package_files(with_right_block(file), names.kernel, f"{names.module}.py", f"{names.word}.cu")
     elif known:
         kernel_files = copied_files(known, names)
     else:
