@@ -83,6 +83,13 @@ def test_other_instances_that_may_be_launched_are_named(main: str, size: int) ->
     assert f"launches {other}, which is not run; --entry '{other}' runs it" in warning
 
 
+def test_a_branch_that_may_go_on_excludes_no_launch() -> None:
+    branch = "if (block_size == 32) {\n    if (argc > 1) return 1;\n    n = 640; }"
+    main = f"int block_size = 32, n = 320;\n    {branch}\n    {LARGE}\n    if (n == 7) {SMALL}"
+    found = inferred(program("", main))
+    assert found.attributes["configs"][0]["BLOCK_SIZE"] == 32
+
+
 def test_a_given_instance_is_that_of_its_launch() -> None:
     text = program(BRANCH, f"int block_size = 32;\n    {CALL}")
     for given in ({"parameters": {"BLOCK_SIZE": 16}}, {"entry": "mul<16>"}):

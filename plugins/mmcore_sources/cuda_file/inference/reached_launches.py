@@ -84,9 +84,15 @@ def _conditions(node: Node) -> Iterator[tuple[tuple[Node, ...], bool]]:
         elif above.type == "compound_statement":
             for before in (each for each in above.named_children if each.end_byte <= node.start_byte):
                 then, left = before.child_by_field_name("consequence"), _condition(before)
-                if before.type == "if_statement" and then is not None and left is not None and leaves(then):
+                if before.type == "if_statement" and then is not None and left is not None and _always_leaves(then):
                     yield (left,), False
         node = above
+
+
+def _always_leaves(branch: Node) -> bool:
+    """Return whether the last statement of a branch leaves its function."""
+    last = branch.named_children[-1] if branch.type == "compound_statement" and branch.named_children else branch
+    return last.type in ("return_statement", "throw_statement", "expression_statement") and leaves(last)
 
 
 def _condition(statement: Node) -> Node | None:
