@@ -6,10 +6,12 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mmcore.devices.base import HostArray
+from mmcore.devices.base import HostArray, Products
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.problem import Problem
@@ -81,8 +83,24 @@ def verify_launches(
     # What the kernel has left of A and B is what it was given.
     sampled = violations or problem.flops > _MOST_DEVICE_FLOPS
     products = None if sampled else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
+    verification = verify_part(loaded, problem, matrices, c, full_flops, products)
+    return Verified(verification, tuple(violations), seconds)
+
+
+def verify_part(
+    loaded: LoadedKernel,
+    problem: Problem,
+    matrices: Matrices,
+    c: NDArray[Any],
+    full_flops: float | None = None,
+    products: Products | None = None,
+) -> Verification:
+    """Return whether ``c`` is the product of ``matrices``, all or some rows of A and columns of B of a kernel's.
+
+    The tolerance is that of the kernel's code. Arguments are those of :func:`mmcore.verify.comparison.verify_product`.
+    """
     kernel, parts = loaded.plan.kernel, _parts(loaded)
-    verification = verify_product(
+    return verify_product(
         problem,
         kernel.accumulator,
         matrices,
@@ -93,7 +111,6 @@ def verify_launches(
         quantum=_quantum(loaded),
         keeps_infinities=not parts and not _DIFFERENCE.search(loaded.compiled.ptx),
     )
-    return Verified(verification, tuple(violations), seconds)
 
 
 def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bool = False) -> Verified:

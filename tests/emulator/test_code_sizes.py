@@ -216,9 +216,13 @@ def test_a_size_too_large_for_the_sanitizer_is_verified_or_at_least_named(tmp_pa
     """A square kernel shows what it does from n = 301 on at no smaller size."""
     found = examination(twin(tmp_path, "condition", "n > 300", constraints=[Square()]))
     assert (str(found.wrong), found.wrong and found.wrong.why) == ("301×301×301", "line 7 compares n with 300")
-    other = examination(twin(tmp_path, "condition", "n > 900", constraints=[Square()]))
-    assert (other.wrong, other.left_out) == (None, "901×901×901, for their work")
-    assert other.limit == "line 7 compares n with 900, and 901×901×901 takes too long"
+    part = examination(twin(tmp_path, "condition", "n > 900", constraints=[Square()]))
+    assert part.wrong is not None
+    assert str(part.wrong) == "960×960×960"
+    assert part.wrong.why.endswith("; its first and last block were run")
+    other = examination(twin(tmp_path, "condition", "n > 9000", constraints=[Square()]))
+    assert (other.wrong, other.left_out.split()[0]) == (None, "9001×9001×9001")
+    assert other.limit == "line 7 compares n with 9000, and 9001×9001×9001 takes too long"
 
 
 CALLED = RIGHT.replace('extern "C"', '__device__ void add(float &sum, int k)\n{\n    BODY\n}\nextern "C"').replace(
@@ -291,7 +295,7 @@ def test_a_large_size_of_a_comparison_is_tried_or_named_beside_many_others(tmp_p
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
     made = twin(tmp_path, "condition", "k == 1000")
     found = examination(made, WORK / 16)
-    assert (found.wrong, found.left_out) == (None, "9×18×1 and 1 more, for their work")
+    assert (found.wrong, found.left_out) == (None, "9×18×1 and 3 more, for their work")
 
 
 def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
@@ -428,6 +432,21 @@ LARGE = """extern "C" __global__ void own(const float *A, const float *B, float 
         C[row * n + column] = sum;
 }
 """
+
+
+@pytest.mark.parametrize("steps", ["(k + 15) / 16", "k / 16"])
+@pytest.mark.parametrize("condition", ["m >= 512 && n >= 512 && k >= 256", "(long long)m * n * k >= 1LL << 32"])
+def test_a_path_for_products_too_large_to_be_run_is_shown_by_single_blocks(
+    tmp_path: Path, condition: str, steps: str
+) -> None:
+    text = LARGE.replace("CONDITION", condition).replace("BARRIER", "__syncthreads();")
+    text = text.replace("int t = 0; t < k;", f"int t = 0; t < {steps} * 16;")
+    found = examination(kernel(tmp_path, source=text, launch=covering, configs=[{"block": (16, 16)}]))
+    of_blocks = [each for each in found.tried if each.why.endswith("; its first and last block were run")]
+    assert {each.cell.k % 16 for each in of_blocks} == {0, 3}
+    assert of_blocks[-1].is_right == (steps != "k / 16")
+    assert all(each.is_right for each in found.tried if each.cell.k % 16 == 0)
+    assert (found.wrong is None, found.limit) == (steps != "k / 16", "")
 
 
 @pytest.mark.parametrize(("barrier", "right"), [("__syncthreads();", True), ("", False)])

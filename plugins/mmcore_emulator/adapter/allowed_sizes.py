@@ -18,6 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
+from mmcore_emulator.adapter.single_blocks import LARGEST, largest_matrix, seconds_of_blocks
 from mmcore_emulator.ptx.instructions import Function
 
 FEW = 5  # rows and columns of a C that costs little
@@ -40,6 +41,7 @@ class Size:
     is_plain: bool = False  # true if it is too large for a run with every access observed: only its product is verified
     joins: bool = False  # true if it only joins sides of comparisons that sizes before it reach
     is_beside: bool = False  # true if the work of the examination does not include its own
+    of_blocks: bool = False  # true if the products of its first and last block alone are verified
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""
@@ -76,6 +78,13 @@ class AllowedSizes:
         faster = PLAIN if plain else 1
         planned = self.planned(problem, faster)
         return math.inf if planned is None else self.cost(planned) / faster
+
+    def seconds_of_blocks(self, problem: Problem) -> float:
+        """Return an estimate of the seconds that the first and the last block take; infinite if not allowed."""
+        planned = self.planned(problem, math.inf)
+        if planned is None or largest_matrix(problem) > LARGEST:
+            return math.inf
+        return seconds_of_blocks(planned, 2, _RATES[self.on_tensor_cores])
 
     def cost(self, planned: Plan) -> float:
         problem = planned.problem

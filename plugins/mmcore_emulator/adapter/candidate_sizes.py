@@ -14,19 +14,24 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped
+from mmcore_emulator.adapter.large_sizes import WHOLE_K, are_large, compared_numbers, large_products, with_remainders
 from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes
+from mmcore_emulator.adapter.single_blocks import are_independent
 from mmcore_emulator.adapter.usual_sizes import UsualSizes
-from mmcore_emulator.conditions.expressions import Condition, conditions, leaves
-from mmcore_emulator.ptx.types import Constant
+from mmcore_emulator.conditions.expressions import Condition, conditions
+from mmcore_emulator.ptx.instructions import Function
 
 _LARGE = 1 << 16
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
-_WHOLE_K, _MOST_WHOLE = 64, 2048  # steps along k, and the largest number that whole tiles go beyond
+_MOST_WHOLE = 2048  # the largest number that whole tiles go beyond
+_AT_ONCE = 0.25  # products that take this part of the largest run are run in any case
 _PER_LINE = 6  # comparisons of a line that are followed
 _NARROW = 0.3  # share of the cost that is added for rows, and for columns, of less than a tile: threads exit early
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
 _FAR = 1 << 20  # of sizes that are named, though too large to be tried: so many times too long
+_BEYOND_ALL = "beyond all numbers that sizes are compared with"
+_BLOCKS = "its first and last block were run"
 _OF_SIZE = re.compile(r"\{(?:[mnk]|ld[abc])\}")
 
 
@@ -100,18 +105,57 @@ class CodeSizes(UsualSizes):
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
         for index, reason in sides.cover(chosen, 1):
             yield Size(plans[index].problem, reason, is_plain=True)
+        of_launches = [functions[entry] for entry in entries]
+        yield from self._large(comparisons, of_launches, [plans[index] for index in chosen])
+
+    def _large(
+        self, comparisons: Sequence[tuple[int, Condition]], functions: Sequence[Function], tried: Sequence[Plan]
+    ) -> Iterator[Size]:
+        """Yield products of several tiles on the sides of comparisons with large numbers, up to three at once.
+
+        A path for large products is thus run in whole tiles and with remainders, if only by its first and last block.
+        """
+        large = [each for each in comparisons if are_large(each[1])]
+        if not large:
+            return
+        (rows, columns), entries = self.tile, self._entries(tried[0])
+        sizes = large_products(large, tried[0], functions, self.tile)
+        far = filter(None, (self.planned(self.kernel.problem(*size), _FAR) for size in sizes))
+        sizes_of = (planned.problem for planned in tried)
+        several = [each.m >= rows and each.n >= columns and each.k >= WHOLE_K for each in sizes_of]
+        plans = list(itertools.compress(tried, several))
+        chosen = list(range(len(plans)))
+        plans += (planned for planned in far if self._entries(planned) == entries)
+        if len(plans) == len(chosen):
+            return
+        problems = [planned.problem for planned in plans]
+        costs = [min(self.cost(planned), self.seconds_of_blocks(planned.problem)) for planned in plans]
+        sides = ReachedSides(large, plans, costs, functions)
+        by_blocks = are_independent(tried[0], functions)
+        chosen.append(last := len(plans) - 1)
+        covered = ((*each, together == 1) for together in (1, 2, 3) for each in sides.cover(chosen, together))
+        for index, reason, joins in itertools.chain([(last, _BEYOND_ALL, False)], covered):
+            whole = problems[index]
+            rest = self.kernel.problem(*with_remainders((whole.m, whole.n, whole.k), self.tile))
+            for problem in (whole, rest) if self.planned(rest, _FAR) else (whole,):
+                if self.seconds(problem) <= self.most * _AT_ONCE:
+                    yield Size(problem, reason, is_due=True, joins=joins)
+                elif by_blocks:
+                    yield Size(problem, f"{reason}; {_BLOCKS}", joins=joins, of_blocks=True)
+                else:
+                    yield Size(problem, reason, is_plain=True, joins=joins)
 
     def _whole_beyond(self, numbers: Sequence[int]) -> list[Plan]:
         """Return allowed products in whole tiles whose sizes are greater than the largest of some numbers.
 
         A faster path for large products often asks for whole tiles, too.
         """
-        beyond = [each + 1 for each in numbers if _WHOLE_K <= each <= _MOST_WHOLE]
+        beyond = [each + 1 for each in numbers if WHOLE_K <= each <= _MOST_WHOLE]
         if not beyond:
             return []
         rows, columns = self.tile
-        m, n, k = (ceil_div(max(beyond), tile) * tile for tile in (rows, columns, _WHOLE_K))
-        sizes = dict.fromkeys([(rows, columns, k), (m, n, _WHOLE_K), (m, n, k)])
+        m, n, k = (ceil_div(max(beyond), tile) * tile for tile in (rows, columns, WHOLE_K))
+        sizes = dict.fromkeys([(rows, columns, k), (m, n, WHOLE_K), (m, n, k)])
         return [*filter(None, (self.planned(self.kernel.problem(*size)) for size in sizes))]
 
     def _weight(self, problem: Problem) -> float:
@@ -166,8 +210,4 @@ def _distinct(found: Iterable[Condition]) -> list[Condition]:
 
 def _numbers(condition: Condition) -> Iterator[int]:
     """Yield the constants of a condition that may be sizes."""
-    for leaf in leaves(condition.outcome):
-        if isinstance(leaf, Constant) and leaf.type == "int":
-            number = leaf.bits - 2**64 if leaf.bits >= 2**63 else leaf.bits
-            if 2 <= abs(number) <= _LARGE:
-                yield abs(number)
+    return (number for number in compared_numbers(condition) if 2 <= number <= _LARGE)

@@ -9,27 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from mmcore.cell import Cell
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.verify.comparison import verify_product
-from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.verify_launches import host_arrays, rows_of
-from mmcore_emulator.adapter.conversions import execute
-from mmcore_emulator.adapter.device import emulated_runs
 from mmcore_emulator.adapter.examination_report import Tried
+from mmcore_emulator.adapter.single_blocks import LARGEST, block_products, largest_matrix
 from mmcore_emulator.isa.matrix.products import product_of
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import MEMORIES, BatchObserver, Observer
+from mmcore_emulator.machine.observer import MEMORIES, BatchObserver
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
-_LARGEST = 4200**2  # elements of a matrix
 _EXCESS = 1.5  # multiply-adds for each step that k asks for, from which they may not depend on k
 _SPREAD = 1.3  # more threads for an element of C share its multiplications
 
@@ -54,17 +47,6 @@ class MultiplyAdds(BatchObserver):
 
     def _lanes(self, mask: Mask | None) -> int:
         return self._batch.lanes if mask is None else mask.count
-
-
-class _FirstBlock(MultiplyAdds):
-    """An observer that ends the launch with its first block."""
-
-    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
-        raise _Ended
-
-
-class _Ended(Exception):
-    """The end of a launch's first block."""
 
 
 @dataclass
@@ -95,7 +77,7 @@ class Steps:
         square = replace(self.kernel, program_sizes=()).square_problem(k, self.config)
         for problem in (self.kernel.problem(first.m, first.n, k), square):
             allowed = problem.k >= k and not self.kernel.violations(problem, self.config)
-            if allowed and max(problem.m * problem.k, problem.n * problem.k, problem.m * problem.n) <= _LARGEST:
+            if allowed and largest_matrix(problem) <= LARGEST:
                 return problem
         return None
 
@@ -111,31 +93,13 @@ class Steps:
         steps, line, threads = min(self._of.values())
         if len(loaded.calls) != 1 or _threads(loaded) / (problem.m * problem.n) > _SPREAD * threads:
             return None
-        matrices = draw(problem, cell.seed or 0)
-        host = host_arrays(loaded.plan, matrices)
-        loaded.upload(host)
-        counted = _FirstBlock()
-        for launch in emulated_runs(loaded, lambda translation: counted):
-            launch.alone, launch.most_work, launch.write = True, most_work, None
-            try:
-                execute(launch)
-            except _Ended:
-                break
-        after = np.empty_like(host["C"])
-        loaded.buffers["C"].download(after)
-        c = rows_of(loaded.plan, "C", after)
-        bits = f"u{after.itemsize}"
-        written = c.view(bits) != rows_of(loaded.plan, "C", host["C"]).view(bits)
-        m, n = int(written.any(axis=1).sum()), int(written.any(axis=0).sum())
-        if not (m and n and written[:m, :n].all()) or counted.lines.total() / (m * n) > steps:
-            return None
-        part = Matrices(matrices.a[:m], matrices.b[:, :n], matrices.c[:m, :n])
-        small = replace(problem, m=m, n=n, lda=0, ldb=0, ldc=0)
-        verified = verify_product(small, loaded.plan.kernel.accumulator, part, c[:m, :n])
-        if verified.verified:
-            return None
-        why = f"line {line} multiplies {steps:.0f} times for an element of C at any k; one block was run"
-        return Tried(cell, why, mismatch=f"{verified.mismatch}; {verified.extent}")
+        counted = MultiplyAdds()
+        for part in block_products(loaded, problem, cell.seed or 0, (0,), most_work, (counted,)):
+            few = counted.lines.total() / part.c.size <= steps
+            if few and part.first == (0, 0) and not (verified := part.verified()).verified:
+                why = f"line {line} multiplies {steps:.0f} times for an element of C at any k; one block was run"
+                return Tried(cell, why, mismatch=f"{verified.mismatch}; {verified.extent}")
+        return None
 
 
 def _threads(loaded: LoadedKernel) -> int:

@@ -85,7 +85,7 @@ def examine(
             tried += runs.with_remainders(tried)
         if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:
             if planned.kernel.in_program(short.cell.problem(planned.kernel), planned.config):
-                tried.append(short)
+                tried = [*(each for each in tried if each.is_right or each.cell.k < short.cell.k), short]
             else:
                 outside = short
     if asserted is not None and not tried:
@@ -107,7 +107,7 @@ def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
     """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
     check_emulates(device, "see what sizes a kernel asks for")
     with SizeRuns(cell, plan_cell(cell, device.properties), device, work) as runs:
-        sizes = list(runs.sizes())
+        sizes = [size for size in runs.sizes() if not size.of_blocks]
         return sizes + runs.deeper(sizes)
 
 

@@ -38,7 +38,7 @@ class ReachedSides:
         columns: dict[bytes, tuple[Flags, str]] = {}
         for number, condition in comparisons:
             with contextlib.suppress(UnknownValue):
-                names = _parameter_names(plans[0], number, functions[number])
+                names = parameter_names(plans[0], number, functions[number])
                 for reached in outcomes(condition, [each[number] for each in values]):
                     if reached.any():
                         columns.setdefault(reached.tobytes(), (reached, _described(condition, names)))
@@ -104,7 +104,7 @@ def joined(reasons: Iterable[str]) -> str:
     return " and ".join(" with ".join(filter(None, clause)) for clause in clauses)
 
 
-def _parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
+def parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
     """Return the sizes that a launch passes by value, by the PTX name of the parameter."""
     arguments = planned.arguments(planned.launches[number])
     sizes = (each.value if isinstance(each, Scalar) else each for each in arguments)

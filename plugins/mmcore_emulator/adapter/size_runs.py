@@ -26,6 +26,7 @@ from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
+from mmcore_emulator.adapter.single_blocks import block_products, last_block
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage, Place
 from mmcore_emulator.isa.table import effect
@@ -35,7 +36,8 @@ from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 _TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
 _TURNING = 0.6  # products that turn loops again have this part of an examination's work at least
-_GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_GROWTH = 3  # larger sizes for code that was not executed have 1/3 of an examination's work
+_NEARLY = 0.9  # part of the longest size along an axis that is as long, where larger sizes are looked for
 _PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
 _LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
@@ -54,7 +56,8 @@ class SizeRuns:
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
-        self._work_of_refills = 0.0  # and of other runs that are in no estimate
+        self._work_beside = 0.0  # of runs that are in no estimate
+        self._seconds_of_blocks = 0.0  # estimated, of products of which single blocks are run
         self._run: list[Problem] = []
         self._first_at: dict[tuple[Place, int], Problem] = {}  # the first run that has come to each branch
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
@@ -81,7 +84,7 @@ class SizeRuns:
         for size in self._in_order():
             if size.is_beside or self._affords(size) or size.is_due:
                 yield size
-            elif not size.is_extra and self._affords(plain := replace(size, is_plain=True)):
+            elif not (size.is_extra or size.of_blocks) and self._affords(plain := replace(size, is_plain=True)):
                 yield plain
             elif not size.is_extra and size.problem != self._cell.problem(self._kernel):
                 missing.append(size)
@@ -100,15 +103,24 @@ class SizeRuns:
 
     def _affords(self, size: Size) -> bool:
         """Return whether the work that is left suffices for a size, and count on its run; plain runs may exceed it."""
+        if size.of_blocks:
+            return self._affords_blocks(size.problem)
         seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
         most = self._budget * (_PLAIN_EXCESS if size.is_plain else 1)
         if affordable := self._slower() * (self._estimated + seconds) <= most:
             self._estimated += seconds
         return affordable
 
+    def _affords_blocks(self, problem: Problem) -> bool:
+        """Return whether single blocks of a product are run, and count on it; they have a budget of their own."""
+        seconds = self._sizes.seconds_of_blocks(problem)
+        if affordable := self._seconds_of_blocks + seconds <= self._work:
+            self._seconds_of_blocks += seconds
+        return affordable
+
     def _slower(self) -> float:
         """Return the correction of estimates by the work of the earlier runs, which is counted in instructions."""
-        counted = (self._counted_work() - self._work_of_refills) * _SECONDS
+        counted = (self._counted_work() - self._work_beside) * _SECONDS
         return max(1, counted / self._estimated) if self._estimated else 1
 
     def _counted_work(self) -> float:
@@ -151,10 +163,12 @@ class SizeRuns:
                 yield size
 
     def _larger(self, axes: str) -> Size | None:
-        """Return the largest run along some axes, twice as large along them; None if that is not allowed."""
+        """Return the least of the longest runs along some axes, twice as long along them; None if not allowed."""
         if not self._run:
             return None
-        largest = max(self._run, key=lambda each: (getattr(each, axes[0]), -each.m * each.n * each.k))
+        longest = max(getattr(each, axes[0]) for each in self._run)
+        several = (each for each in self._run if getattr(each, axes[0]) >= _NEARLY * longest)
+        largest = min(several, key=lambda each: each.m * each.n * each.k)
         sizes = {name: getattr(largest, name) * (2 if name in axes else 1) for name in "mnk"}
         problem = self._kernel.problem(**sizes)
         why = f"a larger {', '.join(axes)}, because some code was not executed"
@@ -215,7 +229,7 @@ class SizeRuns:
         with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
             for launch in emulated_runs(loaded, lambda translation: refills):
                 execute(launch)
-        self._work_of_refills += self._counted_work() - before
+        self._work_beside += self._counted_work() - before
         return refills.most
 
     def _loaded(self, problem: Problem) -> LoadedKernel:
@@ -233,20 +247,22 @@ class SizeRuns:
 
         Raises TimeLimit, and what planning does.
         """
-        if not size.is_beside:
+        if not (size.is_beside or size.of_blocks):
             self._run.append(size.problem)
             return self._tried(size)
         before, known = self._counted_work(), self._first_at
         try:
             return self._tried(size)
         finally:
-            self._work_of_refills += self._counted_work() - before
+            self._work_beside += self._counted_work() - before
             self._first_at = known
 
     def _tried(self, size: Size) -> Tried:
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
         cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
+            if size.of_blocks:
+                return self._of_blocks(loaded, size, cell)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
@@ -258,11 +274,21 @@ class SizeRuns:
                     branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
                 )
                 self._first_at = dict.fromkeys(reached, size.problem) | self._first_at
-            self._steps.add(loaded, size.problem, counted)
+            if verified.right:
+                self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = (stale_reads(loaded) or ([] if verified.violations else lost_data(loaded))) if wrong else []
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
+
+    def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
+        """Run the first and the last block of a product and verify their elements of C."""
+        before, problem = self._counted_work(), size.problem
+        numbers = dict.fromkeys((0, last_block(loaded.plan)))
+        parts = block_products(loaded, problem, self._seed, [*numbers], self._most_work)
+        wrong = next((each for part in parts if not (each := part.verified()).verified), None)
+        self._work_beside += self._counted_work() - before
+        return Tried(cell, size.why, mismatch=f"{wrong.mismatch}; {wrong.extent}" if wrong else "")
 
     def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
         """Run a product that refills each stage in shared memory, if the last one, with remainders, is wrong."""

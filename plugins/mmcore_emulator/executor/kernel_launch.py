@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import time
@@ -96,6 +97,7 @@ class KernelLaunch:
     # Creates the content of shared or local memory from its size in bytes.
     fresh: Callable[[int], NDArray[np.uint8]] = poisoned
     alone: bool = False  # true if each block runs by itself until it waits for others
+    only: int | None = None  # number of the only batch that runs; None for all
     cluster: Dim3 = ONE_BLOCK  # blocks of a cluster
     multiprocessors: int = 132  # multiprocessors of the device
     registers: int = 0  # registers of a thread at the launch, if the assembler knows them; else 0
@@ -114,11 +116,12 @@ class KernelLaunch:
     begun: int = 0  # threads of the blocks that have begun
 
     def batches(self) -> Iterable[Batch]:
-        """Return the whole grid, in batches that fit the host's cache."""
+        """Return the whole grid, or its only batch that runs, in batches that fit the host's cache."""
         layout = self.translation.layout
         copied_bytes = layout.shared_bytes + self.shared_bytes + layout.local_bytes * self.block.size
         lanes = LANES_PER_BATCH if not self.alone else 1
-        return batches(self.grid, self.block, copied_bytes, lanes, self.cluster, self.multiprocessors)
+        every = batches(self.grid, self.block, copied_bytes, lanes, self.cluster, self.multiprocessors)
+        return every if self.only is None else itertools.islice(every, self.only, self.only + 1)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
         """End the launch at its time limit or limit of work; ``lanes`` of the running batch would execute ``at`` next.
