@@ -13,7 +13,7 @@ from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import size_text
 from mmcore.planning.plan import DEFAULT
-from mmcore.verdict import places
+from mmcore.verdict import NOT_EXECUTED, places
 from mmcore.view import View, source_of
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None = None) -> View:
     """Return the view of a result, with plugins' hints; the ``kernel`` is looked up by its name unless given."""
     cell, (file, text) = result.cell, source_of(result.kernel)
-    warnings = [f"warning: {each}" for each in result.warnings]
+    answer = verdict(result, kernel)
+    warnings = [f"warning: {each}" for each in warnings_beside(answer, result)]
     return View(
-        verdict=verdict(result, kernel),
+        verdict=answer,
         right=True if result.verified else None if result.timed_out else False,
         title=f"{result.kernel} {cell.m}×{cell.n}×{cell.k} on {result.device}",
         facts=facts(result, kernel),
@@ -49,10 +50,16 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
     answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
     if wrong and not sizes:
         return f"{answer} at {size_text(vars(result.cell))}; wrong at {size_text(wrong)}"
+    lines = next((each for each in result.warnings if each.startswith(NOT_EXECUTED)), "")
     if not result.not_tried:
-        return answer
+        return f"{answer}; {lines}" if lines else answer
     more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
     return f"{answer} at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
+
+
+def warnings_beside(answer: str, result: Result) -> list[str]:
+    """Return the warnings of a result, without the one that its verdict ``answer`` repeats."""
+    return [each for each in result.warnings if not answer.endswith(each)]
 
 
 def program_conditions(result: Result, kernel: Kernel) -> Sequence[Constraint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from mmcore.devices.violations import Violation
@@ -44,6 +45,9 @@ class Findings:
     proof: str = ""
 
 
+NOT_EXECUTED = "not executed at any size: "
+"""The beginning of a warning about lines that no size executed, which the verdict repeats."""
+
 EXTENTS = ("all", "size", "hazards")
 """How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
 hazards of the code alone, which are remembered."""
@@ -55,6 +59,19 @@ def places(not_executed: Sequence[Mapping[str, Any]]) -> str:
     named = [f"{part[each.get('loop', False)] * each['branch']}line {each['line']}" for each in not_executed]
     more = [f"{len(named) - _MOST_PLACES} more"] if len(named) > _MOST_PLACES else []
     return ", ".join([*named[:_MOST_PLACES], *more])
+
+
+def missing_lines(not_executed: Sequence[Mapping[str, Any]]) -> str:
+    """Return the lines of :attr:`Findings.not_executed`, as "lines 13 and 15 to 20 (own.cu)"; "" if it has none."""
+    lines = sorted({each["line"] for each in not_executed if not each["branch"]})
+    if not lines:
+        return ""
+    runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), lambda pair: pair[1] - pair[0])]
+    named = [text for run in runs for text in ([f"{run[0]} to {run[-1]}"] if run[2:] else map(str, run))]
+    *first, last = [*named[:_MOST_PLACES], f"{len(named) - _MOST_PLACES} more"] if named[_MOST_PLACES:] else named
+    text = f"{', '.join(first)} and {last}" if first else last
+    source = next(each["source"] for each in not_executed)
+    return f"line{'s' * (len(lines) > 1)} {text} ({source})"
 
 
 def judged(result: Result, kernel: Kernel, extent: str) -> Result:

@@ -22,7 +22,7 @@ from mmcore.messages import say
 from mmcore.plugins import texts
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.result_view import facts, result_view, verdict
+from mmcore.result_view import facts, result_view, verdict, warnings_beside
 from mmcore.verdict import judged
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def details(result: Result, hints: Sequence[str], kernel: Kernel | None = None) 
     return [
         *lines,
         *result.failures()[len(result.violations) :],
-        *(f"warning: {each}" for each in result.warnings),
+        *(f"warning: {each}" for each in warnings_beside(answer.plain, result)),
         *hints,
         answer,
     ]

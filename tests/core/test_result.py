@@ -15,7 +15,7 @@ from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
 from mmcore.result_view import local_memory
 from mmcore.timing import Time
-from mmcore.verdict import places
+from mmcore.verdict import missing_lines, places
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore_emulator.machine.violations import Violation as EmulatedViolation
 
@@ -295,6 +295,22 @@ def test_every_key_of_the_json_is_an_attribute(result: Result) -> None:
         assert value is None or attribute is not None, name
     with pytest.raises(AttributeError, match="a result has no attribute 'gigaflops'"):
         _ = result.gigaflops  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ([], ""),
+        ([9], "line 9 (own.cu)"),
+        ([3, 4, 8], "lines 3, 4 and 8 (own.cu)"),
+        ([22, 13, 15, 16, 17], "lines 13, 15 to 17 and 22 (own.cu)"),
+        ([1, 3, 5, 7, 9, 11], "lines 1, 3, 5, 7 and 2 more (own.cu)"),
+    ],
+)
+def test_lines_that_no_size_executes_are_ranges(lines: list[int], text: str) -> None:
+    missing = [{"source": "own.cu", "line": line, "branch": False, "loop": False} for line in lines]
+    branch = {"source": "own.cu", "line": 2, "branch": True, "loop": False}
+    assert missing_lines([branch, *missing]) == text
 
 
 def test_places_name_lines_branches_and_loops() -> None:

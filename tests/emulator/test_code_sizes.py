@@ -24,6 +24,7 @@ from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
+from mmcore_emulator.adapter.proof import prove_cell
 from mmcore_emulator.adapter.reached_sides import joined
 from mmcore_emulator.adapter.size_runs import SizeRuns
 from tests.kernel_sources import kernel_source
@@ -252,6 +253,19 @@ def test_code_that_no_size_executes_is_listed_by_line(
     found = examination(made)
     assert (found.faults, found.left_out) == ((), "")
     assert [tuple(each.values()) for each in found.not_executed] == [("own.cu", *place) for place in places]
+
+
+def test_a_verdict_names_the_lines_that_no_size_executes(tmp_path: Path) -> None:
+    text = RIGHT.replace("    float sum", "    if (A[0] > 1e30f)\n        C[0] = 1;\n    float sum")
+    made = kernel(tmp_path, source=text)
+    requested, nameless = cell(made, 16, device="emulator", seed=1, timings=())
+    result = judged(measure_cell(requested, kernel=nameless), made, "all")
+    sentence = "not executed at any size: line 8 (own.cu)"
+    view = result_view(result)
+    assert view.verdict == f"TEST PASS; {sentence}"
+    assert sentence in result.to_json()["warnings"]
+    assert not any(sentence in each for each in view.messages)
+    assert prove_cell(requested, open_device("emulator"), nameless).to_json()["not_executed"]
 
 
 @pytest.mark.parametrize("constraints", [(), (Square(),)])

@@ -36,6 +36,7 @@ class Tried:
     violations: tuple[Violation, ...] = ()
     warnings: tuple[Violation, ...] = ()
     mismatch: str = ""  # the first wrong element, and the number of wrong ones
+    is_part: bool = False  # true if single blocks were run, as the whole product takes too long
 
     @property
     def is_right(self) -> bool:
@@ -60,7 +61,8 @@ class Tried:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("violations", "warnings")}
-        return {"cell": self.cell.to_json(), "why": self.why, "mismatch": self.mismatch, **lists}
+        values = {name: getattr(self, name) for name in ("why", "mismatch", "is_part")}
+        return {"cell": self.cell.to_json(), **values, **lists}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Tried:

@@ -107,7 +107,7 @@ def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
     """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
     check_emulates(device, "see what sizes a kernel asks for")
     with SizeRuns(cell, plan_cell(cell, device.properties), device, work) as runs:
-        sizes = [size for size in runs.sizes() if not size.of_blocks]
+        sizes = list(runs.sizes())
         return sizes + runs.deeper(sizes)
 
 

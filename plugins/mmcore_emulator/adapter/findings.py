@@ -14,7 +14,7 @@ from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
-from mmcore.verdict import BY_VALUE, Findings
+from mmcore.verdict import BY_VALUE, NOT_EXECUTED, Findings, missing_lines
 from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name, refusal
 from mmcore_emulator.adapter.launch_facts import launch_command
@@ -78,7 +78,10 @@ def _with_proof(
     Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only
     this and a wrong sum are reported, as a proof at another size says nothing else about its fault.
     """
-    right = result.verified and all(each.is_right for each in tried)
+    right, tried = (
+        result.verified and all(each.is_right for each in tried),
+        [each for each in tried if not each.is_part],
+    )
     cells = [each.cell for each in tried if right or each.mismatch]
     if not tried:
         own = _emulated(result)
@@ -122,7 +125,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
         examination = replace(examination, tried=(), left_out=refused, limit=refused)
     looked, faults, warnings = [hazards.looked], _causes(examination.faults), list(hazards.warnings)
     if (wrong := examination.wrong) is not None:
-        command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
+        cell = replace(wrong.cell, device="auto") if wrong.is_part else wrong.cell  # too large for the emulator
+        command = launch_command("run", replace(cell, seed=None, config=result.cell.config))
         if sized:
             warnings += _each_kind(faults)
             warnings[-1] += f"\n  {command}"
@@ -145,6 +149,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
         first.setdefault((each.kind, each.array, each.source, each.line), str(each))
     by_line = {each.partition("\n")[0]: each for each in (*warnings, *first.values())}
     warnings = list(by_line.values())
+    if (lines := missing_lines(examination.not_executed)) and not examination.limit:
+        warnings.append(f"{NOT_EXECUTED}{lines}")
     text = "\n".join(filter(None, looked))
     examined_sizes = [{name: each[name] for name in SIZES} for each in examination.sizes]
     small = [each for each in hazards.sizes if {name: each[name] for name in SIZES} not in examined_sizes]

@@ -18,10 +18,11 @@ from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases, prepared_cell
+from mmcore.verdict import missing_lines
 from mmcore.verify.inputs import fresh_seed
 from mmcore.verify.tolerance import tolerance
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
-from mmcore_emulator.adapter.device import EmulatedBuffer, check_emulates, emulated_runs
+from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.adapter.views import proof_view
 from mmcore_emulator.adapter.wrong_sum import WrongSum
@@ -61,6 +62,7 @@ class Proof:
         wrong: the number of elements that are another polynomial.
         first: row and column of the first of them.
         difference: a sentence on the products that it lacks or has too often; "" if they are unknown.
+        not_executed: the lines that this size does not execute, as :class:`mmcore.verdict.Findings` has them.
     """
 
     launched: Launched
@@ -71,6 +73,7 @@ class Proof:
     wrong: int = 0
     first: tuple[int, int] = (0, 0)
     difference: str = ""
+    not_executed: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def sentences(self) -> list[str]:
@@ -85,6 +88,15 @@ class Proof:
         ]
 
     @property
+    def verdict(self) -> str:
+        """The outcome; that of a proof with its size, for which alone it holds, and the lines that it leaves out."""
+        if self.outcome != PROVED:
+            return self.outcome.upper()
+        lines = missing_lines(self.not_executed)
+        at = "×".join(map(str, self.launched.problem.values()))
+        return f"{self.outcome.upper()} at {at}{lines and f'; not executed there: {lines}'}"
+
+    @property
     def error(self) -> str:
         """The bound of the rounding error as an inequality; "" if it is unknown."""
         return "" if self.bound is None else f"|C - A·B| <= {self.bound:.3g}·|A|·|B|"
@@ -92,8 +104,8 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         """Return the proof as JSON-ready values."""
         values = {name: getattr(self, name) for name in _PLAIN}
-        reasons = [each.to_json() for each in self.reasons]
-        return {**self.launched.to_json(), **values, "first": [*self.first], "reasons": reasons}
+        lists = {"reasons": [each.to_json() for each in self.reasons], "not_executed": [*self.not_executed]}
+        return {**self.launched.to_json(), **values, "first": [*self.first], **lists}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Proof:
@@ -101,7 +113,8 @@ class Proof:
         plain = {name: values[name] for name in _PLAIN}
         row, column = values["first"]
         reasons = tuple(map(Violation.from_json, values["reasons"]))
-        return cls(Launched.from_json(values), reasons=reasons, first=(row, column), **plain)
+        missing = tuple(values["not_executed"])
+        return cls(Launched.from_json(values), reasons=reasons, first=(row, column), not_executed=missing, **plain)
 
     def _repr_html_(self) -> str:
         return proof_view(self)._repr_html_()
@@ -131,7 +144,9 @@ def prove_loaded(loaded: LoadedKernel, seed: int) -> Proof:
     made = _proof(loaded, seed, domain)
     if made.outcome == NOT_PROVED and domain.table.narrows:
         made = _proof(loaded, seed, FieldDomain(capability, Symbols(rng)))
-    return made
+    assert isinstance(loaded.module, EmulatedModule)
+    missing = loaded.module.coverage.missing(loaded.plan.kernel.source.name)
+    return replace(made, not_executed=tuple(missing))
 
 
 def _proof(loaded: LoadedKernel, seed: int, domain: FieldDomain) -> Proof:

@@ -90,8 +90,7 @@ def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
 def answer(proof: Proof, kernel: Kernel) -> list[RenderableType]:
     """Return the reasons with their source lines, and the result; a proof holds at its size alone."""
     lines = [line for reason in proof.reasons for line in _lines(reason, kernel)]
-    at = f" at {'×'.join(map(str, proof.launched.problem.values()))}" if proof.outcome == PROVED else ""
-    return [*lines, *proof.sentences, Text(f"{proof.outcome.upper()}{at}", _STYLES[proof.outcome])]
+    return [*lines, *proof.sentences, Text(proof.verdict, _STYLES[proof.outcome])]
 
 
 def _lines(reason: Violation, kernel: Kernel) -> list[RenderableType]:

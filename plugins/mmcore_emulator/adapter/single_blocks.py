@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,14 +85,25 @@ def block_products(
         before = after
 
 
+def verified_blocks(
+    loaded: LoadedKernel, problem: Problem, seed: int, most_work: float = math.inf
+) -> Verification | None:
+    """Return the verification of the first block of a product or, if it is right, the last; None if none was possible.
+
+    Arguments and errors are those of :func:`block_products`.
+    """
+    verification = None
+    numbers = dict.fromkeys((0, loaded.plan.launches[0].grid_dim.size - 1))
+    for part in block_products(loaded, problem, seed, [*numbers], most_work):
+        verification = part.verified()
+        if not verification.verified:
+            break
+    return verification
+
+
 def largest_matrix(problem: Problem) -> int:
     """Return the number of elements of the largest matrix."""
     return max(problem.m * problem.k, problem.k * problem.n, problem.m * problem.n)
-
-
-def last_block(planned: Plan) -> int:
-    """Return the number of the last block of a plan with one launch."""
-    return planned.launches[0].grid_dim.size - 1
 
 
 def are_independent(planned: Plan, functions: Sequence[Function]) -> bool:

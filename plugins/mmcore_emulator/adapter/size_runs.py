@@ -26,7 +26,7 @@ from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
-from mmcore_emulator.adapter.single_blocks import block_products, last_block
+from mmcore_emulator.adapter.single_blocks import verified_blocks
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage, Place
 from mmcore_emulator.isa.table import effect
@@ -283,12 +283,11 @@ class SizeRuns:
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
         """Run the first and the last block of a product and verify their elements of C."""
-        before, problem = self._counted_work(), size.problem
-        numbers = dict.fromkeys((0, last_block(loaded.plan)))
-        parts = block_products(loaded, problem, self._seed, [*numbers], self._most_work)
-        wrong = next((each for part in parts if not (each := part.verified()).verified), None)
+        before = self._counted_work()
+        found = verified_blocks(loaded, size.problem, self._seed, self._most_work)
         self._work_beside += self._counted_work() - before
-        return Tried(cell, size.why, mismatch=f"{wrong.mismatch}; {wrong.extent}" if wrong else "")
+        mismatch = "" if found is None or found.verified else f"{found.mismatch}; {found.extent}"
+        return Tried(cell, size.why, mismatch=mismatch, is_part=True)
 
     def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
         """Run a product that refills each stage in shared memory, if the last one, with remainders, is wrong."""

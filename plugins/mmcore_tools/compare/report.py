@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.result_view import facts, verdict
+from mmcore.result_view import facts, verdict, warnings_beside
 from mmcore.time_ratio import Answer
 from mmcore.view import View
 from mmcore_tools.compare.counts import in_words, percent
@@ -77,7 +77,7 @@ def reservations(comparison: Comparison) -> list[RenderableType]:
     several = zip(_verdicts(comparison), comparison.sides, comparison.results, strict=True)
     for (letter, label, answer), side, result in several:
         file = registry().files.get(side.kernel.name)
-        warnings = dict.fromkeys((*(map(str, file.bugs) if file else ()), *result.warnings))
+        warnings = dict.fromkeys((*(map(str, file.bugs) if file else ()), *warnings_beside(answer, result)))
         warnings |= {side.declaration: None} if side.declaration else {}
         said = [*([answer] if answer != "TEST PASS" else []), *(f"warning: {each}" for each in warnings)]
         lines += [f"{letter}, {label}: {each}" for each in said]

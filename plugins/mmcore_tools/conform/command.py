@@ -20,7 +20,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.verdict import places
+from mmcore.verdict import NOT_EXECUTED, missing_lines, places
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
@@ -139,7 +139,9 @@ def summary(conformance: Conformance) -> str:
     elif conformance.stopped:
         result = f"NOT FINISHED{stopped}"
     else:
+        lines = missing_lines(conformance.not_executed)
         result = f"CONFORMS{conformance.configs and f' in {conformance.configs}'}"
+        result += f"; {NOT_EXECUTED}{lines}" if lines else ""
         result = f"NOT TESTED: {conformance.untested}" if conformance.untested else result
     return f"{conformance.kernel.name}: {result}"
 

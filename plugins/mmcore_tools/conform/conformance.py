@@ -38,7 +38,7 @@ MOST_FORCED = 24
 MOST_COUNTED = 10_000
 """The most configs of a kernel that are counted; a space may have millions."""
 
-_RUNS = ("run_once", "run_case")  # the functions of the worker that run a case, and a thorough one
+_RUNS = ("run_once", "run_case", "run_blocks")  # the functions of the worker that run a case
 
 Progress = Callable[[str, int, int], None]
 
@@ -228,7 +228,8 @@ class _Tests:
 
     def _case(self, case: Case) -> Iterator[Outcome]:
         """Yield the properties of a case; of several failures of one property, the first."""
-        found = self._tested(case, _RUNS[case.thorough], "product")
+        single = case.of_blocks and self.device == SANITIZER
+        found = self._tested(case, _RUNS[2 if single else case.thorough], "product")
         if case.thorough and any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
             test = "check_case" if case.config in self.unproved else "check_and_prove_case"
@@ -264,7 +265,7 @@ class _Tests:
         for name, what in cases.not_found:
             yield Outcome(name, what, SKIPPED, "no size or config that was tried is such a case")
         passed = {id(each.case) for each in outcomes if each.outcome == PASSED}
-        yield from self._over_reads([case for case in cases.allowed if id(case) in passed])
+        yield from self._over_reads([case for case in cases.allowed if id(case) in passed and not case.of_blocks])
         for case in cases.violating:
             yield from self._tested(case, "refuse_case", "constraints").values()
         cells = [case.cell.to_json() for case in cases.allowed]

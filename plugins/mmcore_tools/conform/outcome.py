@@ -49,12 +49,16 @@ _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in r
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: the cell, the config's id and the reason; a thorough one runs twice, and under the sanitizer."""
+    """A test case: the cell, the config's id and the reason.
+
+    A thorough one runs twice, and under the sanitizer. The emulator may run the first and the last block of one alone.
+    """
 
     cell: Cell
     config: str
     why: str
     thorough: bool = True
+    of_blocks: bool = False
 
     def __str__(self) -> str:
         forced = ", forced" if self.cell.force else ""

@@ -30,6 +30,7 @@ from mmcore_emulator.adapter.device import EmulatedModule
 from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
+from mmcore_emulator.adapter.single_blocks import verified_blocks
 from mmcore_tools.conform.addition_order import has_open_order
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, MOST_PROVED, PASSED, SKIPPED, UNPROVED
@@ -81,7 +82,8 @@ def code_cases(device: Device, phases: Phases, values: CellJson, config: str) ->
             "cell": asdict(size.cell(cell)),
             "config": config,
             "why": size.why,
-            "thorough": number < _THOROUGH or size.is_due,
+            "thorough": (number < _THOROUGH or size.is_due) and not size.of_blocks,
+            "of_blocks": size.of_blocks,
         }
         for number, size in enumerate(sizes)
     ]
@@ -99,6 +101,16 @@ def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
 def run_once(device: Device, phases: Phases, values: CellJson) -> tuple[Findings, CoverageJson]:
     """Run a cell and verify its product. Raises as :func:`run_case` does."""
     return run_case(device, phases, values, again=False)
+
+
+def run_blocks(device: Device, phases: Phases, values: CellJson) -> tuple[Findings, CoverageJson]:
+    """Run the first and the last block of a cell and verify their elements of C. Raises as :func:`run_case` does."""
+    cell, planned = _planned(device, phases, values)
+    with phases("verify"), LoadedKernel(planned, device, compile_plan(planned, device.architecture)) as loaded:
+        found = verified_blocks(loaded, planned.problem, cell.seed or 0)
+        assert isinstance(loaded.module, EmulatedModule)
+        wrong = "" if found is None or found.verified else f"{found.mismatch}; {found.extent}"
+        return _findings(("product",), [("product", wrong)] if wrong else []), loaded.module.coverage.to_json()
 
 
 def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = True) -> tuple[Findings, CoverageJson]:
