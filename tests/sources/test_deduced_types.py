@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from mmcore_sources.cuda_file.inference.infer import infer
 from tests.sources.test_source_file import NAIVE, kernel
 from tests.sources.test_suggestions import LINEAR
 
@@ -44,3 +47,46 @@ def test_a_type_that_nothing_shows_is_float(host: str) -> None:
 def test_unsigned_elements_are_multiplied_as_int32(word: str) -> None:
     found = kernel(NAIVE.replace("float", word))
     assert (found.dtype, found.output) == ("int32", "int32")
+
+
+WMMA = """using namespace nvcuda;
+__global__ void product(const half *A, const half *B, float *C, int m, int n, int k)
+{
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fill_fragment(sum, 0);
+    for (int p = 0; p < k; p += 16) {
+        wmma::load_matrix_sync(a, A + blockIdx.y * 16 * k + p, k);
+        wmma::load_matrix_sync(b, B + p * n + blockIdx.x * 16, n);
+        wmma::mma_sync(sum, a, b, sum);
+    }
+    wmma::store_matrix_sync(C + blockIdx.y * 16 * n + blockIdx.x * 16, sum, n, wmma::mem_row_major);
+}
+void run(half *A, half *B, float *C, int m, int n, int k) { product<<<dim3(n / 16, m / 16), 32>>>(A, B, C, m, n, k); }
+"""
+HALF_WMMA = WMMA.replace("wmma::accumulator, 16, 16, 16, float", "wmma::accumulator, 16, 16, 16, half")
+TF32 = WMMA.replace("half", "float").replace("16, float, wmma", "8, wmma::precision::tf32, wmma")
+FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (float)")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "warnings"),
+    [
+        (TF32, {}, ["tensor cores in line 5 round A and B of float32 to tf32, so that C differs from"]),
+        (TF32, {"dtype": "tf32"}, []),
+        (HALF_WMMA, {}, ["sums are float16: the type of the source's accumulator fragments; such sums have 11 bits"]),
+        (HALF_WMMA, {"accumulator": "float16"}, []),
+        (WMMA, {}, []),
+        (FLOAT_SUM, {}, []),
+        (NAIVE, {}, []),
+        (NAIVE.replace("float", "__half"), {}, ["sums are float16: the type of sum; such sums have 11 bits"]),
+        (NAIVE.replace("float", "__nv_bfloat16"), {}, ["sums are bfloat16: the type of sum; such sums have 8 bits"]),
+    ],
+)
+def test_arithmetic_with_fewer_digits_than_the_matrices_is_a_warning(
+    text: str, given: dict[str, str], warnings: list[str]
+) -> None:
+    found = infer(Path("own.cu"), text, given).warnings
+    assert len(found) == len(warnings)
+    assert all(one.startswith(other) for one, other in zip(found, warnings, strict=True))

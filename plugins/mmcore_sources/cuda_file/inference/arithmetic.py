@@ -25,9 +25,22 @@ def uses_tf32(source: Program, function: Function) -> bool:
     return _TF32.search(_code(source, function)) is not None
 
 
+def line_of_tf32(source: Program) -> int:
+    """Return the first line of a source with products of TF32; 0 if a header has it."""
+    return next((line for line, text in enumerate(source.text.splitlines(), 1) if _TF32.search(text)), 0)
+
+
 def uses_tensor_cores(source: Program, function: Function) -> bool:
     """Return whether a kernel has instructions or functions of tensor cores."""
     return _TENSOR_CORES.search(_code(source, function)) is not None
+
+
+def may_have_wide_sums(source: Program, function: Function) -> bool:
+    """Return whether a kernel has sums of float beside narrow ones, whichever makes C."""
+    code = _code(source, function)
+    if fragments := _ACCUMULATORS.findall(code):
+        return any(re.search(r"\bfloat\b", each) for each in fragments)
+    return any(pattern.search(code) for pattern in (_WIDE_SUMS, _WIDE_MMA))
 
 
 def shown_sums(source: Program, function: Function, dtype: str) -> tuple[str, str]:

@@ -13,6 +13,9 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 
+DIGITS = {"float16": "have 11 bits and end at 65504", "bfloat16": "have 8 bits"}
+"""The digits of narrow sums, by their type."""
+
 _UNSIGNED = ("unsigned", "unsigned int", "uint", "uint32_t")
 _WORDS = (*_UNSIGNED, "int", "int32_t")
 
@@ -60,8 +63,7 @@ def element_types(
     if dtype in ("float16", "bfloat16") and "accumulator" not in given:
         shown, why = shown_sums(source, function, dtype)
         types_by_name["accumulator"] = shown or "float32"
-        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
-        why += f"; such sums {ends}" if shown == dtype else ""
+        why += f"; such sums {DIGITS[dtype]}" if shown == dtype else ""
         why = why or "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not shown))
     why = "the type of the template's elements"

@@ -14,7 +14,9 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.sizes import Sizes
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
+from mmcore_sources.cuda_file.inference.arithmetic import line_of_tf32, may_have_wide_sums
 from mmcore_sources.cuda_file.inference.batches import WrongStep, is_one_product, wrong_steps
+from mmcore_sources.cuda_file.inference.element_types import DIGITS
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -93,7 +95,7 @@ def infer(
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
     of_batch = _batch_faults(kernel, product)
     steps = (str(step) for step, fault in of_batch if not fault)
-    warnings = (*launch.warnings, *_warnings(product), *steps)
+    warnings = (*launch.warnings, *_warnings(kernel, product), *steps)
     factors = {name: each.value for name, each in product.factors.items()}
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
@@ -148,10 +150,19 @@ def _macros(kernel: SourceKernel) -> dict[str, str]:
     return {name: f"{{{name}}}" for name in names}
 
 
-def _warnings(product: Product) -> list[str]:
-    """Return signs of a mistake in the types."""
+def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
+    """Return signs of a mistake in the types, and types with fewer digits than those of the matrices suggest."""
     if (output := product.types.get("output")) in ("int8", "uint8"):
         return [f"C holds {output}, so that larger sums wrap around; an int32_t C and sum keep them"]
+    if product.types.get("dtype") == "tf32":
+        line = line_of_tf32(kernel.source)
+        at = f" in line {line}" if line else ""
+        less = "so that C differs from a float32 product from the fourth digit on"
+        return [f"tensor cores{at} round A and B of float32 to tf32, {less}"]
+    sums = product.types.get("accumulator")
+    if sums in DIGITS and not may_have_wide_sums(kernel.source, kernel.function):
+        why = next(each.why for each in product.type_notes if each.what == "sums in")
+        return [f"sums are {sums}: {why}"]
     return []
 
 
