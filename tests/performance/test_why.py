@@ -186,6 +186,16 @@ def test_bank_conflicts_of_ldmatrix_take_what_padded_rows_save(tmp_path: Path) -
     assert "bank conflicts" not in [each["kind"] for each in better["reasons"]]
 
 
+@pytest.mark.parametrize("element", ["float", "int"])
+def test_a_thread_with_one_element_of_c_has_little_reuse_and_no_narrow_loads(tmp_path: Path, element: str) -> None:
+    """Its elements of b are rows apart: side by side, they would be in the same bank as those of other threads."""
+    text = TILED_ROWS.replace("ROW", "y").replace("COLUMN", "x").replace("float", element)
+    (tmp_path / "mm.cu").write_text(text)
+    reasons = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "1024", "--json").stdout)["reasons"]
+    assert reasons[0]["kind"] == "little reuse"
+    assert "narrow loads" not in [each["kind"] for each in reasons if each["line"] == reasons[0]["line"]]
+
+
 def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path) -> None:
     answers = []
     for title in ("from global memory", "from shared memory"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mmcore.kernel.problem import dtype_named
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
@@ -20,10 +21,10 @@ _PASSES = 3  # of a tile's bytes: a load and a store by 16 bytes, and a load of 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reason, for the accesses that are left when mistakes have been removed."""
-    fmas = _multiply_adds(launch)
+    fmas = _multiply_adds(observation, launch)
     for space in ("global", "shared"):
         several = _loads(launch, space)
-        if lacks_reuse(launch, space):
+        if lacks_reuse(observation, launch, space):
             site = max(several, key=_least)
             saved = access_costs(site, sum(map(_least, several)) - fmas * _NEEDED)
             yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
@@ -32,14 +33,20 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         yield _fragments(observation, fragments)
 
 
-def lacks_reuse(launch: ObservedLaunch, space: str) -> bool:
+def lacks_reuse(observation: Observation, launch: ObservedLaunch, space: str) -> bool:
     """Return whether multiply-adds load more from a memory than those of a tile of a thread would."""
-    fmas = _multiply_adds(launch)
+    fmas = _multiply_adds(observation, launch)
     return 0 < fmas * _NEEDED < sum(map(_least, _loads(launch, space)))
 
 
-def _multiply_adds(launch: ObservedLaunch) -> float:
-    """Return the multiply-adds of warps; a multiplication and an addition that are not fused count as one."""
+def _multiply_adds(observation: Observation, launch: ObservedLaunch) -> float:
+    """Return the multiply-adds of warps; a multiplication and an addition that are not fused count as one.
+
+    Those of whole numbers are not told from the arithmetic of indices, so they are the product's.
+    """
+    small = observation.small
+    if dtype_named(small.dtype).is_integer:
+        return small.m * small.n * small.k / _WARP
     return total(launch.lines.values()).flops / 2 / _WARP
 
 

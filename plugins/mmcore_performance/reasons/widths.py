@@ -21,13 +21,14 @@ _PASSES = 0.5  # of wide loads over those of narrow ones, where threads share el
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the narrow loads of each kind that cost most."""
-    by_thread = [site for site in launch.sites if site.narrow and not lacks_reuse(launch, site.place.space)]
+    reused = [space for space in ("global", "shared") if not lacks_reuse(observation, launch, space)]
+    by_thread = [site for site in launch.sites if site.narrow and site.place.space in reused]
     if by_thread:
         site = max(by_thread, key=lambda each: each.narrow)
         saved = sum((_saved_loads(each, observation) for each in by_thread), NOTHING)
-        yield _reason(site, f"a thread loads neighbours of {site.place.array} one by one", _layout(site), saved)
+        yield _reason(site, f"a thread loads {_loaded(site)} one by one", _layout(site), saved)
     copies = [site for site in launch.sites if _copies(launch, site)]
-    if copies and not lacks_reuse(launch, "global"):
+    if copies and "global" in reused:
         site = max(copies, key=lambda each: (each.place.space == "global", each.requests))
         saved = sum((access_costs(each, memory(each) - memory(_wide(each))) for each in copies), NOTHING)
         for line in {each.place.line for each in copies}:
@@ -79,6 +80,11 @@ def _waits_left(launch: ObservedLaunch, site: Site) -> float:
     tiles = max(launch.overlaps.phases.total(), launch.overlaps.blocks)
     turns = site.requests / (tiles * launch.occupancy.warps_per_block)
     return min(1.0, max(_share(site), _UNROLLED / turns))
+
+
+def _loaded(site: Site) -> str:
+    """Return what a thread loads; the assembler joins loads of neighbours from shared memory where it can."""
+    return f"{'elements' if site.place.space == 'shared' else 'neighbours'} of {site.place.array}"
 
 
 def _layout(site: Site) -> str:
