@@ -10,22 +10,30 @@ from mmcore_cuda.cuda_source.tree import Node, ancestors, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
 
-_ALLOCATE = "cudaMalloc"
+_ALLOCATE, _COPY = "cudaMalloc", "cudaMemcpy"
 
 
 def unfilled_inputs(host: HostCode, launch: HostLaunch, matrices: Mapping[str, str]) -> Iterator[Bug]:
     """Find A or B in memory that the function of the launch allocates, and names nowhere else before the launch.
 
-    A program that fills neither is a benchmark. ``matrices`` has the host's names of the matrices that are passed.
+    A program that fills neither and does not copy C is a benchmark. ``matrices`` has the host's names of the matrices
+    that are passed.
     """
     call = next((each for each in host.calls if each.is_launch and each.line == launch.line), None)
     if call is None or not host.contains(launch.scope):
         return
     unfilled = [role for role in "AB" if _is_unfilled(host, call, matrices.get(role, ""))]
-    if len(unfilled) == 1:
-        (role,) = unfilled
-        fills = f"nothing copies or stores anything to {matrices[role]} before"
-        yield Bug("unfilled-input", launch.line, f"{launch.name} reads {matrices[role]} as {role}, and {fills}")
+    if len(unfilled) == 1 or (unfilled and _is_copied(call, matrices.get("C", ""))):
+        names, roles = " and ".join(dict.fromkeys(matrices[role] for role in unfilled)), " and ".join(unfilled)
+        fills = f"nothing copies or stores anything to {names} before"
+        yield Bug("unfilled-input", launch.line, f"{launch.name} reads {names} as {roles}, and {fills}")
+
+
+def _is_copied(launch: Call, name: str) -> bool:
+    """Return whether a function copies an array after a launch."""
+    places = [each for each in walk(launch.scope) if each.type == "identifier" and text_of(each) == name]
+    after = (_called_with(each) for each in places if each.start_byte > launch.node.end_byte)
+    return any(used.startswith(_COPY) for used in after)
 
 
 def _is_unfilled(host: HostCode, launch: Call, name: str) -> bool:
