@@ -68,7 +68,7 @@ def examine(
                     f"{size.problem} and further sizes: {limit}",
                     f"{limit_name(limit)} at {size.problem} ({size.why})",
                 )
-                if size.is_beside and isinstance(limit, WorkLimit):
+                if (size.is_beside or size.of_blocks) and isinstance(limit, WorkLimit):
                     continue
                 break
             if found.refusal:

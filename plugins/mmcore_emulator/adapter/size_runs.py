@@ -283,9 +283,7 @@ class SizeRuns:
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
         """Run the first and the last block of a product and verify their elements of C."""
-        before = self._counted_work()
         found = verified_blocks(loaded, size.problem, self._seed, self._most_work)
-        self._work_beside += self._counted_work() - before
         mismatch = "" if found is None or found.verified else f"{found.mismatch}; {found.extent}"
         return Tried(cell, size.why, mismatch=mismatch, is_part=True)
 
