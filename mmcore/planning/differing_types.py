@@ -22,6 +22,8 @@ _PLAIN = {
     "__nv_bfloat16": "bfloat16",
 }
 
+_ALIAS = r"\btypedef\s+(\w+)\s+{0}\s*;|\busing\s+{0}\s*=\s*(\w+)\s*;|^[ \t]*#[ \t]*define[ \t]+{0}[ \t]+(\w+)[ \t]*$"
+
 
 @dataclass(frozen=True)
 class DifferingType:
@@ -48,7 +50,7 @@ def differing_types(planned: Plan, *, by_option: bool) -> list[DifferingType]:
         pairs = zip(signature.parameters, planned.arguments(launch), strict=False) if signature else ()
         for parameter, argument in pairs:
             matrix = argument if isinstance(argument, str) else ""
-            plain = _PLAIN.get(parameter.type.removesuffix("*"), "") if parameter.type.endswith("*") else ""
+            plain = _plain(kernel.source_text(), parameter.type)
             declared = {"A": kernel.dtype, "B": kernel.dtype, "C": kernel.output}.get(matrix, "")
             if plain and declared and dtype_named(plain).storage != dtype_named(declared).storage:
                 line = _line_of(kernel, name, parameter.name)
@@ -56,6 +58,15 @@ def differing_types(planned: Plan, *, by_option: bool) -> list[DifferingType]:
                 sentence += _change("output" if matrix == "C" else "dtype", plain, by_option=by_option)
                 found.setdefault(matrix, DifferingType(matrix, kernel.source.name, line, sentence))
     return [found[matrix] for matrix in MATRICES if matrix in found]
+
+
+def _plain(text: str, pointer: str) -> str:
+    """Return the plain type of a pointer's elements, whose name may be another's; "" for other types."""
+    word = pointer.removesuffix("*")
+    names = {word} | {"".join(each) for each in re.findall(_ALIAS.format(re.escape(word)), text, re.MULTILINE)}
+    plain = {_PLAIN[name] for name in names if name in _PLAIN}
+    is_known = len(plain) == 1 and len(names - {word}) < 2 and pointer.count("*") == 1
+    return plain.pop() if is_known else ""
 
 
 def _change(name: str, plain: str, *, by_option: bool) -> str:

@@ -16,6 +16,11 @@ from tests.command_line import mmcore as command
 TEXT = """#include <cuda_fp16.h>
 #include <cuda_bf16.h>
 typedef float number;
+#ifdef WIDE
+using either = float;
+#else
+using either = half;
+#endif
 __global__ void product(const half *A, const half *B,
                         OUTPUT *C, int m, int n, int k)
 {
@@ -27,7 +32,7 @@ __global__ void product(const half *A, const half *B,
         ((WRITTEN *)C)[i * n + j] = sum;
 }
 """
-SENTENCE = 'C is float* in own.cu:5 and float16 in the declaration: output="float32"'
+SENTENCE = 'C is float* in own.cu:10 and float16 in the declaration: output="float32"'
 
 
 def _kernel(folder: Path, pointer: str, written: str = "float", **declared: Any) -> Kernel:
@@ -41,8 +46,9 @@ def _kernel(folder: Path, pointer: str, written: str = "float", **declared: Any)
     [
         ("float", {}, [SENTENCE]),
         ("float", {"output": "float32"}, []),
-        ("__nv_bfloat16", {}, ['C is __nv_bfloat16* in own.cu:5 and float16 in the declaration: output="bfloat16"']),
-        *((other, {}, []) for other in ("half", "void", "char", "uint16_t", "float4", "number", "unsigned short")),
+        ("number", {}, ['C is number* in own.cu:10 and float16 in the declaration: output="float32"']),
+        ("__nv_bfloat16", {}, ['C is __nv_bfloat16* in own.cu:10 and float16 in the declaration: output="bfloat16"']),
+        *((other, {}, []) for other in ("half", "void", "char", "uint16_t", "float4", "either", "unsigned short")),
     ],
 )
 def test_pointers_to_another_plain_type_than_declared_are_named(
@@ -66,4 +72,4 @@ def test_a_wrong_product_of_another_type_has_the_types_as_its_reason(tmp_path: P
 def test_the_option_of_a_file_is_named(tmp_path: Path) -> None:
     source = _kernel(tmp_path, "float").source
     output = command("check", str(source), "--output", "float16", "--size", "32", "--device", "emulator").stdout
-    assert "C is float* in own.cu:5 and float16 by --output: --output float32" in output
+    assert "C is float* in own.cu:10 and float16 by --output: --output float32" in output
