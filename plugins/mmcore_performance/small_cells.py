@@ -24,6 +24,7 @@ _TURNS = 1.25  # times that a block fills its shared memory in the shallower pro
 _DEEPER = 1.5  # least ratio of the two depths of k
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _MOST_WORK = 1 << 25  # m·n·k of a small product
+_MOST_OF_BRANCHES = 1 << 27  # of one that takes the large product's branches, where no smaller one does
 _MOST_LEAST_WORK = 1 << 31  # of the least product that a kernel allows
 _SAME_AREA = 1.005  # elements of C for each block of the large product over those of the small one
 
@@ -45,8 +46,9 @@ def small_cells(cell: Cell, plan: Plan, least_k: float = 0) -> tuple[Cell, Cell]
     device = open_device(cell.device)
     module = compile_plan(plan, device.architecture)
     deepest, same = max(least_k, _deep(plan, module)), same_branches(plan, module, device.properties)
-    for takes, (choose, depths), deep, alike in product(
-        (same, lambda small: True), modes, (deepest, least_k), (_all_alike, _first_alike)
+    branches = (same, most), (same, max(most, _MOST_OF_BRANCHES)), (lambda small: True, most)
+    for (takes, most), (choose, depths), deep, alike in product(
+        branches, modes, (deepest, least_k), (_all_alike, _first_alike)
     ):
         shallow: Cell | None = None
         for k in _lengths(cell.k, least, depths):

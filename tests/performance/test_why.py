@@ -66,6 +66,25 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
 """
+TWO_PATHS = """\
+__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[16][16], b[16][16];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+    float sum = 0;
+    if (CONDITION) {
+        for (int t = 0; t < k; t += 16) {
+            a[ty][tx] = row < m && t + tx < k ? A[row * k + t + tx] : 0;
+            b[ty][tx] = col < n && t + ty < k ? B[(t + ty) * n + col] : 0;
+            __syncthreads();
+            for (int p = 0; p < 16; p++) sum += a[ty][p] * b[p][tx];
+            __syncthreads();
+        }
+    } else if (row < m && col < n)
+        for (int p = 0; p < k; p++) sum += A[row * k + p] * B[p * n + col];
+    if (row < m && col < n) C[row * n + col] = sum;
+}
+"""
 TILED_ROWS = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -194,6 +213,15 @@ def test_a_thread_with_one_element_of_c_has_little_reuse_and_no_narrow_loads(tmp
     reasons = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "1024", "--json").stdout)["reasons"]
     assert reasons[0]["kind"] == "little reuse"
     assert "narrow loads" not in [each["kind"] for each in reasons if each["line"] == reasons[0]["line"]]
+
+
+@pytest.mark.parametrize("condition", ["m >= 512 && n >= 512 && k >= 256", "true"])
+def test_the_counts_of_a_large_product_are_of_the_path_that_it_takes(tmp_path: Path, condition: str) -> None:
+    (tmp_path / "mm.cu").write_text(TWO_PATHS.replace("CONDITION", condition))
+    answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", "1024", "--json").stdout)
+    assert answer["reasons"][0]["kind"] == "little reuse"
+    assert "shared memory" in answer["reasons"][0]["sentence"]
+    assert answer["seconds"] == pytest.approx(277e-6, rel=0.25)
 
 
 def test_fragments_that_warps_load_from_global_memory_lack_reuse(tmp_path: Path) -> None:
