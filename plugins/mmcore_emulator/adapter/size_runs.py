@@ -19,7 +19,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
-from mmcore_emulator.adapter.allowed_sizes import Size
+from mmcore_emulator.adapter.allowed_sizes import PLAIN, Size
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
@@ -38,7 +38,8 @@ _DEEP = 2  # a product that refills a ring of stages may take so many times as l
 _TURNING = 0.6  # products that turn loops again have this part of an examination's work at least
 _GROWTH = 3  # larger sizes for code that was not executed have 1/3 of an examination's work
 _NEARLY = 0.9  # part of the longest size along an axis that is as long, where larger sizes are looked for
-_PLAIN_EXCESS = 1.5  # plain runs of sizes that are left may take an examination so many times as long
+_PLAIN_EXCESS = 1.5  # plain and small runs of sizes that are left may take an examination so many times as long
+_LITTLE = 1 / 8  # the part of an examination's work that a small run takes at most
 _LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
 _EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
@@ -106,7 +107,8 @@ class SizeRuns:
         if size.of_blocks:
             return self._affords_blocks(size.problem)
         seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
-        most = self._budget * (_PLAIN_EXCESS if size.is_plain else 1)
+        cheap = size.is_plain or self._slower() * seconds <= self._work * _LITTLE
+        most = self._budget * (_PLAIN_EXCESS if cheap else 1)
         if affordable := self._slower() * (self._estimated + seconds) <= most:
             self._estimated += seconds
         return affordable
@@ -247,15 +249,14 @@ class SizeRuns:
 
         Raises TimeLimit, and what planning does.
         """
-        if not (size.is_beside or size.of_blocks):
-            self._run.append(size.problem)
-            return self._tried(size)
-        before, known = self._counted_work(), self._first_at
+        before, known, is_beside = self._counted_work(), self._first_at, size.is_beside or size.of_blocks
+        self._run += [] if is_beside else [size.problem]
         try:
             return self._tried(size)
         finally:
-            self._work_beside += self._counted_work() - before
-            self._first_at = known
+            estimated = 0.0 if is_beside else 1 / PLAIN if size.is_plain else 1.0
+            self._work_beside += (1 - estimated) * (self._counted_work() - before)
+            self._first_at = known if is_beside else self._first_at
 
     def _tried(self, size: Size) -> Tried:
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
