@@ -49,6 +49,60 @@ def test_a_variable_that_the_host_sets_is_named_by_its_line(space: str) -> None:
     assert refusal(text).startswith("line 12 sets edge, which product reads: a run only passes arguments")
 
 
+COUNTING = """
+__device__ int next_tile;
+__global__ void product(const float *a, const float *b, float *c, COUNTER int m, int n, int k)
+{
+    __shared__ int tile;
+    for (;;) {
+        if (threadIdx.x == 0) tile = atomicAdd(NEXT, 1);
+        __syncthreads();
+        int i = tile * 256 + threadIdx.x;
+        __syncthreads();
+        if (i - threadIdx.x >= m * n) break;
+        float sum = 0;
+        for (int at = 0; i < m * n && at < k; at++)
+            sum += a[i / n * k + at] * b[at * n + i % n];
+        if (i < m * n) c[i] = sum;
+    }
+    AFTER
+}
+void multiply(float *a, float *b, float *c, int *next, int zero, int m, int n, int k)
+{
+    BEFORE
+    product<<<8, 256>>>(a, b, c, ARGUMENT m, n, k);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("next", {"COUNTER": "int *next,", "NEXT": "next", "ARGUMENT": "next,", "BEFORE": "cudaMemset(next, 0, 4);"}),
+        ("next_tile", {"NEXT": "&next_tile", "BEFORE": "cudaMemcpyToSymbol(next_tile, &zero, 4);"}),
+    ],
+)
+def test_a_counter_that_the_host_resets_is_refused_with_the_way_out(name: str, values: dict[str, str]) -> None:
+    text = COUNTING
+    for word in ("COUNTER", "NEXT", "ARGUMENT", "BEFORE", "AFTER"):
+        text = text.replace(word, values.get(word, ""), 1)
+    said = refusal(text)
+    assert said.startswith(f"blocks of product count with {name}, which must be 0 at each launch: ")
+    assert said.endswith(f"a plugin declares {name} as a Workspace, and a launch that resets it")
+
+
+def test_a_counter_that_its_kernel_resets_is_no_matrix() -> None:
+    text = (
+        COUNTING.replace("COUNTER", "int *next,")
+        .replace("NEXT", "next")
+        .replace("ARGUMENT", "next,")
+        .replace("BEFORE", "")
+    )
+    reset = "if (blockIdx.x == 0 && threadIdx.x == 0) *next = 0;"
+    found = infer(Path("/folder/my.cu"), text.replace("AFTER", reset), {}).attributes["arguments"]
+    assert [getattr(each, "name", each) for each in found] == ["A", "B", "C", "next", "m", "n", "k"]
+
+
 def test_a_launch_for_each_step_of_a_loop_is_named_by_its_line() -> None:
     text = LOOPED.replace("PLACE", "at")
     said = refusal(text.replace("ARGUMENT", "at"))

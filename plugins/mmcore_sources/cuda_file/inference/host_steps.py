@@ -11,6 +11,7 @@ from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference.body import built_in
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.tile_counters import refuse_tile_counters
 
 _SET = re.compile(r"cudaMemcpyToSymbol(?:Async)?\s*\(\s*(?:HIP_SYMBOL\()?&?\s*(\w+)")
 
@@ -19,6 +20,7 @@ def refuse_host_steps(kernel: SourceKernel, roles: Roles) -> None:
     """Raise InvalidKernel for a kernel whose product needs such steps."""
     for match in _SET.finditer(kernel.source.text):
         if match[1] in kernel.body.names:
+            refuse_tile_counters(kernel.function, frozenset([match[1]]))
             line = kernel.source.text.count("\n", 0, match.start()) + 1
             sets = f"line {line} sets {match[1]}, which {kernel.function.name} reads"
             raise InvalidKernel(f"{sets}: a run only passes arguments; make {match[1]} a parameter of the kernel")

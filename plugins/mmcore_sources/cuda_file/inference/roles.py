@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.product_sizes import sizes_of
 from mmcore_sources.cuda_file.inference.row_lengths import side_of_squares
 from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
 from mmcore_sources.cuda_file.inference.structures import structure_of
+from mmcore_sources.cuda_file.inference.tile_counters import refuse_tile_counters, tile_counters
 from mmcore_sources.cuda_file.inference.transposed_sizes import transposed_structures
 
 ELEMENTS = {
@@ -105,7 +106,8 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     pointers = [each for each in function.parameters if each.pointer or each.members]
     if len(pointers) <= len("ABC") or old_c(function, body):
         return frozenset()
-    written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
+    counters = tile_counters(function)
+    written = list(dict.fromkeys(pointer for pointer, _ in body.stores if pointer not in counters))
     writable = [each for each in pointers if not each.const]
     last = writable[0] if len(writable) == 1 else pointers[-1]
     output = next((each for each in pointers if each.name in written[:1]), last)
@@ -161,6 +163,7 @@ def roles_of(
             rows = "an array of rows, each at an address of its own; only matrices in one array, as"
             one = f"{parameter.type[:-1]}* {parameter.name}, indexed {parameter.name}[i * n + j]"
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, {rows} {one}, can be run")
+    refuse_tile_counters(function, frozenset(each.name for each in function.parameters if each.pointer))
     if zeros := _zeros(function, body):
         return _roles_with_zeros(function, zeros, launched, unused, by_rows=by_rows)
     matrices = matrices_of(function, body)
