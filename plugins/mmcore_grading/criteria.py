@@ -35,6 +35,8 @@ _WRONG_NUMBERS = (
     *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
 )
 """Kinds of violations that are no hazards."""
+_UNCOMPILED = ("host-syntax", "uncompiled-kernel")
+"""Kinds of warnings on code beside the kernel that nvcc refuses."""
 _MOST_FAULTS = 3
 _NEXT_FAULT = re.compile(r"(?<!:)\n(?=\S)")  # a colon precedes a compiler's lines
 _OF_RIGHT_ONES = ("no-hazards", "coalesced", "overlapped", "counts", "time")  # a kernel that does nothing meets them
@@ -77,7 +79,8 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
     for criterion in task.rubric:
         part, message, hidden = 0.0, uncompiled, ""
         if criterion.name == "compiles":
-            part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
+            message = compiled.reason if compiled.status else _refused_by_nvcc(answers)
+            part = 0.0 if message else 1.0
         elif compiled.status == 0 and other:
             message = next(reasons)
         elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
@@ -89,6 +92,12 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
         points = round(part * criterion.points, 2)
         found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
     return found
+
+
+def _refused_by_nvcc(answers: Answers) -> str:
+    """Return the errors of the code beside the kernel, which mmcore does not compile; empty if there is none."""
+    document = answers.get(RUN, NO_ANSWER).document or {}
+    return "\n".join(each for each in document.get("warnings", ()) if each.startswith(_UNCOMPILED))
 
 
 def _of_another_product(answers: Answers, reference: Answers) -> tuple[str, str]:

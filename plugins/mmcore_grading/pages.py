@@ -27,7 +27,7 @@ _OF_TASK = re.compile(
 _MOST_PAIRS = 10  # of a group
 _SHORT = 240  # characters below a student's points
 _MET = {
-    "compiles": "the file compiles",
+    "compiles": "the kernels compile",
     "shown-sizes": "the product is right at the shown sizes",
     "hidden-sizes": "the product is right at sizes that are not shown",
     "any-size": "the product is right at the sizes that the code asks for",

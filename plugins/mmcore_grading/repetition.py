@@ -45,9 +45,11 @@ def _named(task: Task, asked: Commands, answers: Answers) -> Iterator[str]:
     of_sizes = {name(size) for size in task.tried for name in (run_at, check_at)}
     wrong = [size for size in task.shown if (each := answers.get(run_at(size))) is None or each.status]
     size = [*wrong, *task.shown][0]
+    run = answers.get(RUN)
+    at_any = task.asks("any-size") or (task.asks("hidden-sizes") and run is not None and run.status)
     for name in asked:
         at_size = name in (run_at(size), check_at(size)) or name not in (*of_sizes, COMPILE)
-        if at_size and (name != RUN or task.asks("any-size")):
+        if at_size and (name != RUN or at_any):
             yield name
 
 

@@ -57,6 +57,26 @@ def test_a_task_may_hide_what_mends_a_submission(shown: bool) -> None:
     assert ("thread (0, 0) writes" in page, "no check" in page) == (True, True)
 
 
+def test_code_that_nvcc_refuses_beside_a_kernel_costs_the_points_of_compiling() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
+    refused = "uncompiled-kernel at a.cu:31: identifier is undefined: other is left out, and nvcc refuses it"
+    for warnings, message in ((["branch-by-value", refused], refused), (["branch-by-value"], "")):
+        answers = {"compile": Answer(0, {}), "run": Answer(0, {"verified": True, "warnings": warnings})}
+        (found,) = outcomes(task, answers, {})
+        assert (found.points, found.message) == (0 if message else 2, message)
+
+
+def test_a_verdict_at_a_hidden_size_is_repeated_without_a_size() -> None:
+    criteria = (Criterion("shown-sizes", 1), Criterion("hidden-sizes", 1))
+    task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(7, 7, 7),))
+    submission, right = Submission("ada", (("a.cu", b""),)), Answer(0, {"verified": True})
+    wrong = Answer(1, {"verified": False, "violations": []})
+    answers = {"compile": right, "run": wrong, "run 8x8x8": right, "run 7x7x7": wrong}
+    *_, line = repeating_commands(task, submission, answers, {})
+    assert line == "mmcore run a.cu --device emulator --seed 1"
+    assert len(repeating_commands(task, submission, answers | {"run": right, "run 7x7x7": right}, {})) == 1
+
+
 def test_commands_repeat_a_verdict_on_other_types_than_the_references() -> None:
     task, submission = (
         Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),)),

@@ -14,7 +14,7 @@ from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
 from mmcore_sources.cuda_file.inference.infer import infer
-from mmcore_sources.cuda_file.syntax import host_syntax_errors
+from mmcore_sources.cuda_file.syntax import host_syntax_errors, uncompiled_kernels
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.sources.test_source_file import BATCH
@@ -233,3 +233,13 @@ def test_a_refusal_names_the_bugs_of_the_host(tmp_path: Path, monkeypatch: pytes
         result = command("run", "library.cu")
         assert (result.exit_code, f" at library.cu:2: {fault}" in result.stderr) == (2, True), result.stderr
         assert "of matrices stored by rows" in result.stderr
+
+
+def test_another_kernel_that_does_not_compile_is_named_with_the_error(tmp_path: Path) -> None:
+    text = "__global__ void product(float *c) { c[0] = 1; }\n__global__ void other(float *c)\n{\n    c[WORK] = 1;\n}\n"
+    path = tmp_path / "my.cu"
+    (bug,) = uncompiled_kernels(path, text, {"entry": "product"})
+    said = 'identifier "WORK" is undefined: other is left out, and nvcc refuses it'
+    assert (bug.kind, bug.line, bug.message) == ("uncompiled-kernel", 4, said)
+    assert [*uncompiled_kernels(path, text.replace("WORK", "0"), {"entry": "product"})] == []
+    assert [*uncompiled_kernels(path, text, {"entry": "product", "defines": {"WORK": "2"}})] == []

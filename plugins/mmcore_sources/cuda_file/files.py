@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,13 @@ from mmcore_sources.cuda_file.project.macro_values import with_values_of_project
 from mmcore_sources.cuda_file.project.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.project.other_files import files_with_products
 from mmcore_sources.cuda_file.project.sources import launching_sources
-from mmcore_sources.cuda_file.syntax import DoesNotCompile, host_syntax_errors, refuse_errors, refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import (
+    DoesNotCompile,
+    host_syntax_errors,
+    refuse_errors,
+    refuse_syntax_errors,
+    uncompiled_kernels,
+)
 
 _FOLDER = "--option=-I…"
 _MOST_FILES = 3  # of a folder that a message names
@@ -79,8 +86,9 @@ def _bugs(reference_text: str, text: str) -> tuple[Violation, ...]:
     reference = json.loads(reference_text)
     path, given, inferred = path_of(reference), normalised(reference), inferred_of(reference)
     options = (*given.get("options", ()), *(f"-I{folder}" for folder in inferred.attributes["include"]))
-    errors = host_syntax_errors(path, text, {**given, "options": options})
-    return host_bugs(path.name, text, inferred, given, errors)
+    given_options = {**given, "options": options}
+    errors = host_syntax_errors(path, text, given_options), uncompiled_kernels(path, text, given_options)
+    return host_bugs(path.name, text, inferred, given, itertools.chain(*errors))
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:

@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 
 _ARCHITECTURE = "90"
 _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra text|this declaration has no storage)")
+_ERROR = re.compile(r"\((\d+)\): error: (.*)")
 _TARGET = "not supported on .target"  # in the reason of ptxas, as the architecture is not inferred yet
 _TO_DEFINE = "--define NAME=VALUE"  # in the reason of a source that lacks a macro, which an option can define
 
@@ -71,6 +72,17 @@ def _compiled(
         return rejected.reason.rstrip()
     except MmcoreError:
         return ""
+
+
+def uncompiled_kernels(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[Bug]:
+    """Find the first kernel that does not compile, and is left out beside the one that is run."""
+    functions = read_program(text).functions
+    reason = rejection(path, text, {**given, "entry": ""}) if len(functions) > 1 else ""
+    error = _ERROR.search(reason)
+    for each in functions if error is not None and _TARGET not in reason else ():
+        assert error is not None
+        if each.body.start_point.row < int(error[1]) <= each.body.end_point.row + 1:
+            yield Bug("uncompiled-kernel", int(error[1]), f"{error[2]}: {each.word} is left out, and nvcc refuses it")
 
 
 def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[Bug]:
