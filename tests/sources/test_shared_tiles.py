@@ -159,3 +159,70 @@ def test_a_shift_by_a_number_is_the_edge_of_a_tile() -> None:
     assert block_and_grid(kernel(MOVED)) == ("b8", "ceil(m / 8), ceil(n / 8)")
     assert block_and_grid(kernel(MOVED.replace("<< 3", "* edge(3)"))) == ("b8", "ceil(n / bx), ceil(m / by)")
     assert {"block", "grid"} <= {*guesses(MOVED.replace("<< 3", "* edge(3)"))}
+
+
+WARP_ROWS = """
+#include <mma.h>
+using namespace nvcuda;
+__global__ void hgemm(const half *A, const half *B, float *C, int M, int N, int K)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = COLUMN;
+    if (row * 16 >= M || column * 16 >= N) return;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(c, 0.0f);
+    for (int k = 0; k < K; k += 16) {
+        wmma::load_matrix_sync(a, A + row * 16 * K + k, K);
+        wmma::load_matrix_sync(b, B + k * N + column * 16, N);
+        wmma::mma_sync(c, a, b, c);
+    }
+    wmma::store_matrix_sync(C + row * 16 * N + column * 16, c, N, wmma::mem_row_major);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "(blockIdx.x * blockDim.x + threadIdx.x) / 32",
+        "(threadIdx.x + blockDim.x * blockIdx.x) / warpSize",
+        "blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32",
+    ],
+)
+def test_rows_of_warps_have_the_usual_block(column: str) -> None:
+    text = WARP_ROWS.replace("COLUMN", column)
+    assert block_and_grid(kernel(text)) == ("b128x4", "ceil(n / (bx // 32 * 16)), ceil(m / (by * 16))")
+    Path("warps.cu").write_text(text)
+    said = mmcore("run", "warps.cu", "--device", "emulator", "--seed", "1", "--quiet").output
+    assert "guessed: block 128×4 (--block)" in said
+    assert "hint: without a remainder, at 128×192×64, the product is right" in said
+
+
+@pytest.mark.parametrize(
+    ("row", "block"), [("blockIdx.y", "b32x1"), ("blockIdx.y * blockDim.y + threadIdx.y + threadIdx.z", "b16")]
+)
+def test_flat_blocks_of_warps_stay_flat(row: str, block: str) -> None:
+    column = "(blockIdx.x * blockDim.x + threadIdx.x) / 32"
+    text = WARP_ROWS.replace("blockIdx.y * blockDim.y + threadIdx.y", row).replace("COLUMN", column)
+    assert block_and_grid(kernel(text))[0] == block
+
+
+def test_the_block_suggested_for_a_kernel_that_uses_x_alone_is_flat() -> None:
+    Path("flat.cu").write_text(
+        """
+        __global__ void flat(const float *A, const float *B, float *C, int M, int N, int K) {
+            const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+            const int first_row = blockIdx.y * 64, first_column = blockIdx.x * 64;
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 4; ++j) {
+                    float sum = 0;
+                    for (int k = 0; k < K; ++k)
+                        sum += A[(first_row + ty * 4 + i) * K + k] * B[k * N + first_column + tx + 16 * j];
+                    C[(first_row + ty * 4 + i) * N + first_column + tx + 16 * j] = sum;
+                }
+        }
+        """
+    )
+    said = mmcore("run", "flat.cu", "--device", "emulator").output
+    assert "mmcore run flat.cu --device emulator --block 256" in said

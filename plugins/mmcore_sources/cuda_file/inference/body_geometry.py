@@ -20,10 +20,12 @@ from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles, edge_of_flat_tiles
+from mmcore_sources.cuda_file.inference.warps import block_of_warp_rows, divides_grid
 
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)(?:,[^<>()]*)?> ?\(")
 _BY_TILES = "a thread for each element of the source's shared arrays"
 _OF_WARPS = re.compile(r"\b(?:w?mma|wgmma)(?:\.|::|_sync)")
+_WARPS = re.compile(r".*\(blockDim\.x (?:/ (?:32|warpSize|WARP_SIZE)|>> 5)\)")  # of a block
 _MOST_BLOCKS = 1024  # of a grid whose threads compute several elements of C
 _BY_TILE = "a thread for each element of a tile"
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
@@ -59,6 +61,10 @@ def by_body(
         if names_in(width) & set(EXTENTS):
             return Geometry((ast.Constant(256),), _BY_BLOCK), grid
         return None if constant(width) == 1 else Geometry((width,), why), grid
+    if divides_grid(body):
+        height, width = (
+            _of_warps(side) if axis == "x" else side for axis, side in ((layout.rows, height), (layout.columns, width))
+        )
     along = {layout.rows: _tiles(ast.Name("m"), height), layout.columns: _tiles(ast.Name("n"), width)}
     extents = [along.get(axis, ast.Constant(1)) for axis in "xyz"]
     what = f"columns along {layout.columns or 'no axis'}, rows along {layout.rows or 'no axis'}"
@@ -70,13 +76,21 @@ def _tiles(size: ast.expr, tile: ast.expr) -> ast.expr:
     return size if constant(tile) == 1 else ast.Call(ast.Name("ceil"), [ast.BinOp(size, ast.Div(), tile)], [])
 
 
+def _of_warps(side: ast.expr) -> ast.expr:
+    """Return the rows or columns of the warps along x in a block, from those of one warp."""
+    warps = ast.BinOp(ast.Name("bx"), ast.FloorDiv(), ast.Constant(32))
+    return warps if constant(side) == 1 else ast.BinOp(warps, ast.Mult(), side)
+
+
 def _product(factors: Sequence[str], reader: Reader) -> ast.expr:
     result: ast.expr | None = None
-    for factor in factors:
+    for each in factors:
+        factor = "blockDim.x" if (warps := _WARPS.fullmatch(each)) else each
         built_in = BUILT_IN.fullmatch(factor)
         if built_in is not None and built_in[1] != "blockDim":
             raise Unreadable(factor)
         number = ast.Name(AXIS[built_in[2]]) if built_in else reader.number(parse_expression(factor))
+        number = ast.BinOp(number, ast.FloorDiv(), ast.Constant(32)) if warps else number
         result = number if result is None else ast.BinOp(result, ast.Mult(), number)
     return ast.Constant(1) if result is None else result
 
@@ -87,6 +101,8 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
     if (names_in(height) | names_in(width)) & set(EXTENTS):
         if (extents := block_of_tiles(reader, body)) is not None and layout.threads == {"x", "y"}:
             return Geometry(extents, _BY_TILES)
+        if (warps := block_of_warp_rows(body)) is not None:
+            return warps
         return Geometry(tuple(map(ast.Constant, (256,) if flat else (16, 16))), _BY_BLOCK)
     if "NUM_THREADS" in names:
         return Geometry((names["NUM_THREADS"],), "by the name NUM_THREADS")
@@ -138,6 +154,8 @@ def usual_block(reader: Reader, body: Body) -> Geometry:
     """Return the guessed block of a kernel: that of its shared arrays, or of a function such as ``tile<32>``."""
     if (extents := block_of_tiles(reader, body)) is not None:
         return Geometry(extents, _BY_TILES, guessed=True)
+    if (warps := block_of_warp_rows(body)) is not None:
+        return warps
     edge = next((int(each) for each in _INSTANCE.findall(text_of(body.function.body))), 0)
     most = reader.whole(body.function.bounds) if body.function.bounds else None
     square = math.isqrt(most or 0)

@@ -171,12 +171,12 @@ def _role(several: list[str], axis: str, layout: Layout | None) -> str:
     return next((role for role in ("n", "m") if role in several), several[0])
 
 
-def check_threads(block: Geometry, extents: Sequence[int]) -> None:
-    """Raise :class:`InvalidKernel` if no device allows the threads of a block with these extents."""
+def check_threads(block: Geometry, extents: Sequence[int], option: str) -> None:
+    """Raise :class:`LacksOption` if no device allows the threads of a block with these extents."""
     if 1 <= (threads := math.prod(extents)) <= MOST_THREADS:
         return
     what = f"a thread for each element of a tile would make blocks of {threads} threads"
     if block.why.startswith(_LAUNCHED):
         line, shape = block.why.removeprefix(_LAUNCHED), "×".join(map(str, extents))
         what = f"{line} launches {shape} = {threads} threads; a GPU allows {MOST_THREADS}"
-    raise LacksOption(f"{what}; give another with --block", "--block 16x16")
+    raise LacksOption(f"{what}; give another with --block", option)

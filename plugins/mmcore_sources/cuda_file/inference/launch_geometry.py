@@ -133,17 +133,18 @@ def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:
 
 def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
     """Return the block of a config: numbers, or a rule that depends on the other parameters."""
+    option = "--block 256" if Body(function).thread_axes == {"x"} else "--block 16x16"
     if block is None:
         reason = f"the block of {function.name} is unknown; give it, as in --block 16x16"
         names = ", ".join(chosen.undefined)
         reason += f", or --define for what the source does not define: {names}" * bool(names)
-        raise LacksOption(reason, "--block 256" if Body(function).thread_axes == {"x"} else "--block 16x16")
+        raise LacksOption(reason, option)
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
     if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
         follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
         raise InvalidKernel(f"the block of {function.name} {follows}")
     extents = tuple(int(evaluate(each, values)) for each in block.extents)
-    geometry.check_threads(block, extents)
+    geometry.check_threads(block, extents, option)
     return extents if all(constant(each) is not None for each in block.extents) else Derived(block.text)
 
 

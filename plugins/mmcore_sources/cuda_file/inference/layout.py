@@ -104,4 +104,4 @@ def _is_of_tiles(term: Term | None) -> bool:
 
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
     """Return the factors other than a block's index and the length of a row."""
-    return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
+    return tuple(each for each in term or () if "blockIdx" not in each and each not in strides)

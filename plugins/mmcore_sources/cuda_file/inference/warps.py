@@ -1,4 +1,4 @@
-"""The guessed block of a kernel whose threads exchange values within warps: whole warps along x."""
+"""The guessed block of a kernel whose threads exchange values or compute tiles in warps: whole warps along x."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body, built_in
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
 _WARP, _WARPGROUP, _MOST_THREADS = 32, 128, 1024
+_USUAL_WARPS = 4  # along each axis of a block, as in NVIDIA's example of WMMA
+_SIZES = ("/ 32", "/ warpSize", "/ WARP_SIZE", "/ WARPSIZE", ">> 5")
 _EXCHANGES = re.compile(
     r"\b(?:__(?:shfl|ballot|any|all|match|reduce)\w*|__syncwarp|__activemask|warpSize|wmma::\w+|\w*mma_sync"
     r"|tiled_partition<32>|(?:mma|wmma|shfl|vote|ldmatrix|redux)\.sync\b.*)"
@@ -41,17 +43,32 @@ def block_of_warps(reader: Reader, body: Body) -> Geometry | None:
 def threads_per_element(body: Body) -> int:
     """Return 32 if a kernel adds values within warps, and divides the index of a thread by 32; else 1."""
     text = text_of(body.function.body)
-    divides = (each for each in walk(body.function.body) if each.type == "binary_expression" and _of_warp(body, each))
-    return _WARP if _ADDS.search(text) and any(divides) else 1
+    return _WARP if _ADDS.search(text) and any("blockIdx" in kinds for kinds in _divided(body)) else 1
 
 
-def _of_warp(body: Body, quotient: Node) -> bool:
-    """Return whether an expression divides the index of a thread in the grid by 32."""
-    left, sign, right = quotient.children
-    if f"{text_of(sign)} {text_of(right)}" not in ("/ 32", "/ warpSize", "/ WARP_SIZE", ">> 5"):
-        return False
-    kinds = {kind for term in body.terms(left) for kind, _ in built_in(term)}
-    return {"blockIdx", "threadIdx"} <= kinds
+def block_of_warp_rows(body: Body) -> Geometry | None:
+    """Return the usual block of a kernel with rows of warps along x; None for other kernels."""
+    if body.thread_axes != {"x", "y"} or not any(kinds.get("threadIdx") == {"x"} for kinds in _divided(body)):
+        return None
+    extents = (ast.Constant(_USUAL_WARPS * _WARP), ast.Constant(_USUAL_WARPS))
+    return Geometry(extents, "the source divides the index of a thread along x by 32", guessed=True)
+
+
+def divides_grid(body: Body) -> bool:
+    """Return whether a kernel with rows of warps divides the index of a thread in the grid, along x, by 32."""
+    of_grid = (all(kinds.get(each) == {"x"} for each in ("blockIdx", "threadIdx")) for kinds in _divided(body))
+    return any(of_grid) and block_of_warp_rows(body) is not None
+
+
+def _divided(body: Body) -> Iterator[dict[str, set[str]]]:
+    """Yield the built-in variables, with their axes, of each expression that is divided by the size of a warp."""
+    for node in walk(body.function.body):
+        if node.type == "binary_expression" and " ".join(map(text_of, node.children[1:])) in _SIZES:
+            kinds = dict[str, set[str]]()
+            for kind, axis in (each for term in body.terms(node.children[0]) for each in built_in(term)):
+                kinds.setdefault(kind, set()).add(axis)
+            if "threadIdx" in kinds:
+                yield kinds
 
 
 def _named(reader: Reader) -> Iterator[int]:
