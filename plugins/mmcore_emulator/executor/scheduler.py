@@ -29,6 +29,7 @@ _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mba
 _OVERRUN = "an initialisation for all arrivals of a phase: {} threads arrive with no wait between, and it counts {}"
 _STARVED = "to expect {:,} bytes less in that phase{}, or to begin another copy"
 _OVERFED = "to expect all bytes that the copies of a phase bring{}"
+_SAME_COPIES = "one thread alone that begins a copy (elect.sync or an if): {} threads begin the same one"
 _POLLS = "waits for a value in memory that no thread is left to write"
 # The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
 # a thread.
@@ -146,12 +147,14 @@ class BlockBatchExecutor:
         if offset in log.overrun:
             return _OVERRUN.format(*log.overrun[offset])
         _, tx, _, pending = contents(word)
-        if pending == 0 and tx > 0 and log.lost:
+        if offset in log.repeated or (pending == 0 and tx > 0 and log.lost):
             return ""
         if pending == 0 and tx != 0:
             at = log.expected_at.get(offset)
             where = f" at {at.place}" if at is not None and at.line else ""
-            return _STARVED.format(int(tx), where) if tx > 0 else _OVERFED.format(where)
+            if tx > 0:
+                return _STARVED.format(int(tx), where)
+            return _SAME_COPIES.format(same) if (same := log.same_copies.get(offset)) else _OVERFED.format(where)
         return first if untouched(word) and offset not in log.arrived | log.passed else ""
 
     def end(self) -> int:

@@ -45,6 +45,10 @@ class MbarrierLog:
     began: set[tuple[int, int]] = field(default_factory=set)  # places of objects, and lanes that expected bytes there
     # The last instruction that expected bytes of an object, by its offset.
     expected_at: dict[int, Instruction] = field(default_factory=dict)
+    # The objects of which several threads have expected the bytes that one should expect, by the same offsets.
+    repeated: set[int] = field(default_factory=set)
+    # The number of threads that have begun a copy to the same address for an object, by the same offsets.
+    same_copies: dict[int, int] = field(default_factory=dict)
     lost: bool = False  # true if an error has kept a bulk copy from beginning, whose bytes do not come
 
     def expect(self, places: Iterable[int], nbytes: Iterable[int], at: Instruction) -> None:
@@ -53,10 +57,13 @@ class MbarrierLog:
             self._expected[place] += number
             self.expected_at[place % BLOCK_BYTES] = at
 
-    def send(self, places: Iterable[int], nbytes: Iterable[int]) -> None:
-        """Note that copies to objects begin."""
-        for place, number in zip(places, nbytes, strict=True):
+    def send(self, places: Iterable[int], nbytes: Iterable[int], targets: Iterable[int]) -> None:
+        """Note that lanes begin copies to objects, each to an address in shared memory."""
+        same: Counter[tuple[int, int]] = Counter()
+        for place, number, target in zip(places, nbytes, targets, strict=True):
             self._coming[place] += number
+            same[place, target] += 1
+        self.same_copies |= {place % BLOCK_BYTES: number for (place, _), number in same.items() if number > 1}
 
     def end_bytes(self, place: int) -> EndedEarly | None:
         """Note that a phase ends; return the event if more bytes are on their way than it has expected."""

@@ -68,14 +68,14 @@ class Loops:
     """The loops of a kernel's blocks, which are in reverse postorder; smaller loops come first."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
-        self._blocks = blocks
+        self.blocks = blocks
         self._before: list[list[int]] = [[] for _ in blocks]
         for number, block in enumerate(blocks):
             for successor in block.successors:
                 self._before[successor].append(number)
         self._dominator = self._dominators()
         self._loops = sorted(self._natural(), key=lambda loop: len(loop.body))
-        self._places = {
+        self.places = {
             id(at): (number, position)
             for number, block in enumerate(blocks)
             for position, at in enumerate(block.instructions)
@@ -83,7 +83,7 @@ class Loops:
 
     def around(self, at: Instruction) -> Iterator[Loop]:
         """Yield the loops that an instruction is in, the innermost first."""
-        number, _ = self._places.get(id(at), (-1, 0))
+        number, _ = self.places.get(id(at), (-1, 0))
         return (loop for loop in self._loops if number in loop.body)
 
     def next_iteration(self, earlier: Instruction, later: Instruction) -> int | None:
@@ -92,17 +92,17 @@ class Loops:
         It is 0 if the line is not known, and None if no iteration ends between the two.
         """
         loop = next((loop for loop in self.around(earlier) if loop in self.around(later)), None)
-        if id(earlier) not in self._places or id(later) not in self._places:
+        if id(earlier) not in self.places or id(later) not in self.places:
             return None
-        before, after = self._places[id(earlier)], self._places[id(later)]
-        if before < after and any(self._places[id(twin)] < before for twin in self._twins(later)):
+        before, after = self.places[id(earlier)], self.places[id(later)]
+        if before < after and any(self.places[id(twin)] < before for twin in self._twins(later)):
             return loop.line if loop else 0  # The compiler has unrolled the loop.
         (begin, position), (end, later_position) = before, after
         if loop is None or (begin == end and position < later_position):
             return None
         reached, rest = set[int](), [begin]
         while rest:
-            for number in self._blocks[rest.pop()].successors:
+            for number in self.blocks[rest.pop()].successors:
                 if number in loop.body and number != loop.header and number not in reached:
                     reached.add(number)
                     rest.append(number)
@@ -117,16 +117,16 @@ class Loops:
             return 0
         bodies = [loop.body for loop in self.around(earlier)]
         arrivals = (at for at, kind in self._latest(earlier) if kind.action == "arrive" and not kind.tx)
-        near = (at for at in arrivals if not bodies or any(self._places[id(at)][0] in body for body in bodies))
+        near = (at for at in arrivals if not bodies or any(self.places[id(at)][0] in body for body in bodies))
         return next((at.kernel_line for at in near), 0)
 
     def arrival_before_end(self, wgmma: Instruction) -> tuple[int, int] | None:
         """Return the lines of an arrival at an mbarrier behind ``wgmma``, and of the wait for its group behind that."""
-        number, position = self._places.get(id(wgmma), (0, 0))
+        number, position = self.places.get(id(wgmma), (0, 0))
         rest, reached = [(number, position + 1, 0)], set[tuple[int, int, int]]()
         while rest:
             number, begin, arrival = rest.pop()
-            for at in self._blocks[number].instructions[begin:]:
+            for at in self.blocks[number].instructions[begin:]:
                 kind = kind_of(at)
                 if kind and kind.action == "arrive" and not kind.tx:
                     arrival = arrival or at.kernel_line
@@ -135,18 +135,18 @@ class Loops:
                         return arrival, at.kernel_line
                     break
             else:
-                ahead = {(each, 0, arrival) for each in self._blocks[number].successors if each > number} - reached
+                ahead = {(each, 0, arrival) for each in self.blocks[number].successors if each > number} - reached
                 reached |= ahead
                 rest += ahead
         return None
 
     def waits_for_copies(self, before: Instruction) -> list[Instruction]:
         """Return the latest waits for ``cp.async`` on the ways to an instruction that pass no barrier of the block."""
-        number, position = self._places.get(id(before), (0, 0))
+        number, position = self.places.get(id(before), (0, 0))
         rest, reached, waits = [(number, position)], set[int](), list[Instruction]()
         while rest:
             number, end = rest.pop()
-            block = self._blocks[number]
+            block = self.blocks[number]
             if block.barrier == "block" and end == len(block.instructions):
                 continue
             latest = next((at for at in reversed(block.instructions[:end]) if _awaits_copies(at)), None)
@@ -155,28 +155,28 @@ class Loops:
                 continue
             ahead = {*self._before[number]} - reached
             reached |= ahead
-            rest += [(each, len(self._blocks[each].instructions)) for each in ahead]
+            rest += [(each, len(self.blocks[each].instructions)) for each in ahead]
         return waits
 
     def _latest(self, before: Instruction) -> Iterator[tuple[Instruction, MbarrierKind]]:
         """Yield the latest arrival or wait on each way to an instruction within an iteration of its loops."""
-        number, position = self._places.get(id(before), (0, 0))
+        number, position = self.places.get(id(before), (0, 0))
         rest, reached = [(number, position)], {number}
         while rest:
             number, end = rest.pop()
-            kinds = ((at, kind_of(at)) for at in reversed(self._blocks[number].instructions[:end]))
+            kinds = ((at, kind_of(at)) for at in reversed(self.blocks[number].instructions[:end]))
             latest = next(((at, kind) for at, kind in kinds if kind and kind.action in ("arrive", *_WAITS)), None)
             if latest:
                 yield latest
                 continue
             ahead = {each for each in self._before[number] if each < number} - reached
             reached |= ahead
-            rest += [(each, len(self._blocks[each].instructions)) for each in ahead]
+            rest += [(each, len(self.blocks[each].instructions)) for each in ahead]
 
     def _twins(self, at: Instruction) -> Iterator[Instruction]:
         """Yield the instructions that do the same at the same place of the source, which must be known."""
         known = at.line and at.column
-        instructions = (each for block in self._blocks for each in block.instructions if known)
+        instructions = (each for block in self.blocks for each in block.instructions if known)
         return (each for each in instructions if effect(each) == effect(at) and _place(each) == _place(at))
 
     def waiting_reads(self) -> frozenset[int]:
@@ -185,7 +185,7 @@ class Loops:
         In the innermost loop, a read whose address changes in every iteration does not wait, unless the value decides
         that. A read of the same address outside the loop, or at the same place before a branch, is the first try.
         """
-        polling = [at for block in self._blocks for at in block.instructions if _polls(at)]
+        polling = [at for block in self.blocks for at in block.instructions if _polls(at)]
         waiting = [at for at in polling if self._waits(at)]
         addresses, places = {_address(at) for at in waiting}, {_place(at) for at in waiting if at.line}
         tries = (at for at in polling if at.line and _place(at) in places and self._decides_branch(at))
@@ -194,9 +194,9 @@ class Loops:
 
     def _decides_branch(self, at: Instruction) -> bool:
         """Return True if the branch at the end of a read's basic block depends on its value."""
-        number, position = self._places[id(at)]
-        following, end = set(destinations(at)), self._blocks[number].end
-        for each in self._blocks[number].instructions[position + 1 :]:
+        number, position = self.places[id(at)]
+        following, end = set(destinations(at)), self.blocks[number].end
+        for each in self.blocks[number].instructions[position + 1 :]:
             if not following.isdisjoint(reads(each)):
                 following.update(destinations(each))
         return end is not None and end.guard in following
@@ -204,7 +204,7 @@ class Loops:
     def _waits(self, at: Instruction) -> bool:
         for depth, loop in enumerate(self.around(at)):
             following = self._following(at, loop)
-            deciding = (block for number in loop.body if loop.leaves(block := self._blocks[number]))
+            deciding = (block for number in loop.body if loop.leaves(block := self.blocks[number]))
             if any(block.end is not None and block.end.guard in following for block in deciding):
                 address = _address(at)
                 base = None if address is None else address.base
@@ -224,26 +224,26 @@ class Loops:
                 if depends or (stored and kind == "load" and _is_shared(use.at)):
                     following.update(use.writes)
             for number in loop.body:
-                end = self._blocks[number].end
-                if end is not None and end.guard in following and not loop.leaves(self._blocks[number]):
+                end = self.blocks[number].end
+                if end is not None and end.guard in following and not loop.leaves(self.blocks[number]):
                     following |= self._chosen(number, loop)
         return following
 
     def _chosen(self, number: int, loop: Loop) -> set[Register]:
         """Return the registers that one side of a branch writes, and that have another value on the other side."""
-        sides = [each for each in self._blocks[number].successors if self._before[each] == [number]]
-        inside = [each for each in loop.body if any(self._dominates(side, each) for side in sides)]
-        written = {register for each in inside for register in self._blocks[each].defines}
-        kept = self._blocks[loop.header].live_in
+        sides = [each for each in self.blocks[number].successors if self._before[each] == [number]]
+        inside = [each for each in loop.body if any(self.dominates(side, each) for side in sides)]
+        written = {register for each in inside for register in self.blocks[each].defines}
+        kept = self.blocks[loop.header].live_in
         return {register for register in written if register in kept or len(loop.definitions[register]) > 1}
 
     def _natural(self) -> Iterator[Loop]:
         """Yield the natural loops: one for each header."""
         bodies: dict[int, set[int]] = {}
         lines: dict[int, int] = {}
-        for number, block in enumerate(self._blocks):
+        for number, block in enumerate(self.blocks):
             for header in block.successors:
-                if self._dominates(header, number):
+                if self.dominates(header, number):
                     body, rest = bodies.setdefault(header, {header}), [number]
                     lines[header] = block.instructions[-1].line if block.instructions else 0
                     while rest:
@@ -251,9 +251,9 @@ class Loops:
                             body.add(each)
                             rest += self._before[each]
         for header, body in bodies.items():
-            yield Loop(header, frozenset(body), lines[header], self._blocks)
+            yield Loop(header, frozenset(body), lines[header], self.blocks)
 
-    def _dominates(self, number: int, other: int) -> bool:
+    def dominates(self, number: int, other: int) -> bool:
         """Return True if every path to another block leads through a block."""
         while other > number:
             other = self._dominator[other]
@@ -261,11 +261,11 @@ class Loops:
 
     def _dominators(self) -> list[int]:
         """Return the immediate dominator of each block."""
-        dominator = [0] + [-1] * (len(self._blocks) - 1)
+        dominator = [0] + [-1] * (len(self.blocks) - 1)
         changed = True
         while changed:
             changed = False
-            for number in range(1, len(self._blocks)):
+            for number in range(1, len(self.blocks)):
                 known = [each for each in self._before[number] if dominator[each] >= 0]
                 common = known[0]
                 for each in known[1:]:

@@ -16,6 +16,7 @@ from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
+from mmcore_emulator.sanitizer.common_places import barrier_between, is_common
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import Record, at_line
@@ -27,6 +28,7 @@ _COLLIDES = ", as other threads do at once: whose value stays is open"
 _BENIGN = ", as other threads do with no order between them; all of them write the same value"
 ONE_WRITER = "an atomic operation, or one thread that writes"
 """The hint at accesses of which one stays."""
+_BY_CLUSTER = ", where all threads of the cluster reach it"
 OTHER_INDEX = "another index"
 """The beginning of the hints at accesses that no barrier orders."""
 
@@ -190,13 +192,24 @@ class Races:
         if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
             return f"__threadfence(){before}"
         if accesses.access.space == "shared":
-            return f"cluster.sync(){before}"
+            return self._cluster_barrier(accesses, earlier, own, behind, before)
         if accesses.threads.clocks.order.flags_read:
             return (
                 f"__threadfence() and __syncthreads(){behind}, before a flag or counter reports it, and both again "
                 f"after that is read,{before}"
             )
         return "an atomic operation, or a second launch: no barrier orders the blocks of one"
+
+    def _cluster_barrier(
+        self, accesses: ArrayAccess, earlier: Instruction, thread: int, behind: str, before: str
+    ) -> str:
+        """Return the barrier of a cluster that may order a race of its blocks, at a place that its threads reach."""
+        barrier = barrier_between(self._loops, earlier, accesses.at)
+        if barrier is not None and barrier.kernel_line:
+            return f"cluster.sync() instead of the block's barrier in line {barrier.kernel_line}"
+        if not is_common(self._loops, earlier, accesses.at):
+            return f"cluster.sync(){behind or before}{_BY_CLUSTER}"
+        return f"cluster.sync(){before}{_BY_CLUSTER if self._in_part(accesses, thread, self._batch.block.size) else ''}"
 
     def _barrier(
         self, accesses: ArrayAccess, earlier: Instruction, one_warp: bool, thread: int, behind: str, before: str

@@ -37,6 +37,44 @@ extern "C" __global__ void f(float* out)
         wait(&full, 0);
 }
 """
+CLUSTER = """
+extern "C" __global__ void __cluster_dims__(2) f(int steps)
+{
+    __shared__ int tile[64];
+    __shared__ unsigned long long bar;
+    unsigned rank, own = (unsigned)__cvta_generic_to_shared(&bar);
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(own) : "memory");
+    BARRIER
+    for (int i = 0; i < steps; i++) { if (threadIdx.x < 2)
+        ARRIVE
+    }
+    __cluster_barrier_arrive(); __cluster_barrier_wait();
+}
+"""
+COPYING = """
+extern "C" __global__ void f(const float* from)
+{
+    __shared__ alignas(128) float tile[32];
+    __shared__ unsigned long long full;
+    unsigned bar = (unsigned)__cvta_generic_to_shared(&full), to = (unsigned)__cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(bar) : "memory");
+    __syncthreads();
+    for (int p = 0; p < 2; p++) {
+        ISSUE
+        asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }"
+                     :: "r"(bar), "r"(p) : "memory");
+    }
+}
+"""
+EXPECT = 'asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" :: "r"(bar) : "memory");'
+COPY = """asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];"
+    :: "r"(to), "l"(from), "r"(bar) : "memory");"""
+ARRIVE = """asm volatile("{ .reg .b32 to; mapa.shared::cluster.u32 to, %0, %1;"
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [to]; }" :: "r"(own), "r"(threadIdx.x) : "memory");"""
+READ = """{ int x; asm volatile("{ .reg .b32 to; mapa.shared::cluster.u32 to, %1, %2;"
+    "ld.shared::cluster.u32 %0, [to]; }"
+    : "=r"(x) : "r"((unsigned)__cvta_generic_to_shared(tile + threadIdx.x)), "r"(rank ^ 1) : "memory"); }"""
 RACE = """
 __device__ void store(float* to, float x) { *to = x; }
 extern "C" __global__ void f(float* out)
@@ -70,6 +108,40 @@ def test_threads_that_use_an_mbarrier_before_it_is_initialised_lack_a_barrier_of
     line = source[: source.index("wait(&full")].count("\n") + 1
     hints = {each.hint for each in report.hazards if each.kind == "shared-race"}
     assert hints == {f"__syncthreads() before line {line}, where all threads of the block reach it"}
+
+
+def _cluster(barrier: str, access: str) -> str:
+    """Return the source of two blocks that access the shared memory of each other in a loop."""
+    return CLUSTER.replace("BARRIER", barrier).replace("ARRIVE", access)
+
+
+@pytest.mark.parametrize(
+    ("barrier", "place"),
+    [
+        ("__syncthreads();", "instead of the block's barrier in line 9"),
+        ("", "behind line 8, where all threads of the cluster reach it"),
+    ],
+)
+def test_a_cluster_that_uses_an_mbarrier_in_a_loop_lacks_a_barrier_before_the_loop(barrier: str, place: str) -> None:
+    report = launch(_cluster(barrier, ARRIVE), "f", grid=2, block=64, args=(2,))
+    hints = {each.hint for each in report.hazards if "with no order between them" in each.message}
+    assert hints == {f"cluster.sync() {place}"}
+
+
+def test_a_race_in_a_loop_of_all_threads_of_a_cluster_has_its_barrier_there() -> None:
+    source = _cluster("__cluster_barrier_arrive(); __cluster_barrier_wait();", READ)
+    source = source.replace("if (threadIdx.x < 2)", "tile[threadIdx.x] = i;")
+    hints = {each.hint for each in launch(source, "f", grid=2, block=64, args=(2,)).hazards}
+    assert "cluster.sync() before line 11" in hints
+
+
+@pytest.mark.parametrize("change", ["EXPECT COPY", "if (threadIdx.x == 0) { EXPECT } COPY"])
+def test_copies_that_all_threads_issue_are_left_to_one_thread(change: str) -> None:
+    source = COPYING.replace("ISSUE", change).replace("EXPECT", EXPECT).replace("COPY", COPY)
+    report = launch(source, "f", grid=1, block=32, args=(np.zeros(64, np.float32),))
+    hints = {each.kind: each.hint for each in report.hazards}
+    one, *others = [each for each in hints.values() if each]
+    assert (others, one.startswith("one thread alone that "), "32 threads" in one) == ([], True, True)
 
 
 def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() -> None:

@@ -23,6 +23,10 @@ REFILL = (
     "not ended"
 )
 """The hint for a thread that fills a buffer again too early."""
+_ONE_ISSUER = (
+    "one thread alone that expects the bytes (elect.sync or an if around it and its copies): {} threads expect them, "
+    "and the mbarrier counts one arrival"
+)
 _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
@@ -121,8 +125,25 @@ def _report_misuse(kind: MbarrierKind, execution: Execution, address: Values, wo
     machine, mask, _ = execution
     for problem in mbarriers.problems(kind, words, operand):
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
-        hint = REFILL if problem.clause == mbarriers.TOO_MANY and _begin_again(machine, address, lanes) else ""
+        hint = ""
+        if problem.clause == mbarriers.TOO_MANY:
+            refills = _begin_again(machine, address, lanes)
+            hint = REFILL if refills else _repeated(kind, execution, address, words)
         _report_lanes(execution, problem.clause, lanes, hint)
+
+
+def _repeated(kind: MbarrierKind, execution: Execution, address: Values, words: Values) -> str:
+    """Return the hint for several threads that expect bytes of an object together that counts one arrival, and log it.
+
+    It is empty for other arrivals, and for objects that count more.
+    """
+    machine, mask, _ = execution
+    places, number = np.unique(_places(machine, address, mask), return_counts=True)
+    counted = np.broadcast_to(contents(words).expected, machine.batch.shape)[machine.batch.spread(mask)]
+    if not kind.tx or number.min() == 1 or (counted != 1).any():
+        return ""
+    machine.mbarriers.repeated.update((places % BLOCK_BYTES).tolist())
+    return _ONE_ISSUER.format(int(number.max()))
 
 
 def _begin_again(machine: Machine, address: Values, lanes: Flags) -> bool:

@@ -64,7 +64,8 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
         if machine.observers:
             at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
             origin = placed.origins(sent)[which] if copy.source == "global" else None
-            machine.mbarriers.send(at_objects[which].tolist(), sent.nbytes[which].tolist())
+            begun = (at_objects[which], sent.nbytes[which], sent.shared[which])
+            machine.mbarriers.send(*(each.tolist() for each in begun))
             transfer = sent.transfer(
                 which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout, **tensor
             )
