@@ -12,6 +12,7 @@ from mmcore.devices.violations import Violation
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
+from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
 from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, uncompiled_kernels
@@ -243,3 +244,21 @@ def test_another_kernel_that_does_not_compile_is_named_with_the_error(tmp_path: 
     assert (bug.kind, bug.line, bug.message) == ("uncompiled-kernel", 4, said)
     assert [*uncompiled_kernels(path, text.replace("WORK", "0"), {"entry": "product"})] == []
     assert [*uncompiled_kernels(path, text, {"entry": "product", "defines": {"WORK": "2"}})] == []
+
+
+@pytest.mark.parametrize(
+    ("calls", "line"),
+    [
+        ("for (int i = 0; i < 20; i++) LAUNCH", 5),
+        ("LAUNCH\nLAUNCH", 6),
+        ("LAUNCH\ncudaMemset(c, 0, n * n * 4);\nLAUNCH", 0),
+        ("for (int i = 0; i < 20; i++) { cudaMemset(c, 0, n * n * 4); LAUNCH }", 0),
+        ("for (int i = 0; i < n; i += 64) add<<<n / 16, dim3(16, 16)>>>(a + i, b + i * n, c, n);", 0),
+    ],
+)
+def test_sums_of_repeated_launches_are_named_unless_c_is_set_between(calls: str, line: int) -> None:
+    launch = "add<<<n / 16, dim3(16, 16)>>>(a, b, c, n);"
+    head = "__global__ void add(float *a, float *b, float *c, int n) {}\nvoid f(float *a, float *b, float *c, int n)\n{"
+    host = HostCode(f"{head}\ncudaMemset(c, 0, n * n * 4);\n{calls.replace('LAUNCH', launch)}\n}}\n")
+    found = [(bug.kind, bug.line) for bug in repeated_sums(host, host.launches, "c")]
+    assert found == ([("repeated-sum", line)] if line else [])

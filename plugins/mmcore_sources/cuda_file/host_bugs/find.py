@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.host_bugs.allocated_sizes import other_sides
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
+from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
 from mmcore_sources.cuda_file.host_bugs.unfilled_inputs import unfilled_inputs
@@ -73,6 +74,8 @@ def host_bugs(
         Bug("not-zeroed", launch.line, each.lacks, left_wrong) for each in inferred.unusual if each.lacks and launch
     ]
     found += _batch_steps(launch, inferred) if launch else []
+    if _adds(inferred) and "C" in matrices:
+        found += repeated_sums(host, launches_of_kernel, matrices["C"])
     own_lines = {each.line for each in launches_of_kernel}
     return tuple(
         Violation(
@@ -84,6 +87,12 @@ def host_bugs(
         )
         for bug in sorted(set(found), key=_place)
     )
+
+
+def _adds(inferred: Inferred) -> bool:
+    """Return whether a kernel adds to what C held."""
+    zeroed = inferred.attributes.get("initial_c") == "zeros"
+    return zeroed or any("beta" in each.given for each in inferred.unusual)
 
 
 def _is_allocated(host: HostCode, name: str) -> bool:

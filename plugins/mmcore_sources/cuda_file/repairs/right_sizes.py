@@ -14,7 +14,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, text_of
-from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, is_wrong, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, has_whole_rows_and_columns
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
 from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
@@ -46,7 +46,8 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
         return ""
     pairs = zip(cells, results, strict=True)
     whole = all(has_whole_rows_and_columns(cell, kernel) and is_clean(result, kernel) for cell, result in pairs)
-    return f"whole tiles, at {named}," if whole else ""
+    larger = at_sizes(cells[0], kernel, *(3 * getattr(cells[0], name) for name in "mnk"))
+    return f"whole tiles, at {named}," if whole and not is_wrong(larger, kernel) else ""
 
 
 def _without_host_faults(verdict: Result) -> Result:
