@@ -45,6 +45,8 @@ def grade(
     """
     loaded_registry()
     read = read_task(task)
+    if output.resolve() == folder.resolve():
+        raise InvalidProblem(f"{output} has the submissions; give another folder for the report")
     several, ignored = _submissions(folder, student, read)
     if ignored:
         say(f"ignored: {', '.join(ignored)} (files of kernels end in {', '.join(KERNELS)})")

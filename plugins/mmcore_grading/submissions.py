@@ -146,12 +146,12 @@ def _names(paths: Sequence[Path], folder: Path | None = None) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, but one more than the limit at most; links are skipped."""
+    """Yield the files below a folder, but one more than the limit at most; links and hidden files are skipped."""
     count = 0
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         for path in (Path(root, name) for name in sorted(names)):
-            if not path.is_symlink() and count <= _MOST_FILES:
+            if not (path.is_symlink() or path.name.startswith(".")) and count <= _MOST_FILES:
                 yield path
                 count += 1
 

@@ -162,7 +162,7 @@ class _Table:
     def take(self, key: str, kind: type, usual: Any = None) -> Any:
         """Return a value of a type; ``usual`` if it is missing. Raises InvalidProblem."""
         value = self._values.pop(key, usual)
-        words = {str: "a string", list: "a list", dict: "a table", float: "a number", bool: "true or false"}
+        words = {str: "a string", list: "a list", dict: "a table", float: "a number from 0 on", bool: "true or false"}
         if value is None:
             raise InvalidProblem(f"{self._name}{key} is missing")
         if kind is float and type(value) is int:

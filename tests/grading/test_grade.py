@@ -27,6 +27,7 @@ from mmcore_grading.similarity import Pair, groups, similar
 from mmcore_grading.submissions import Submission, single_submission, submissions
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import CRITERIA, Criterion, Task, read_task
+from tests.command_line import mmcore
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -62,7 +63,10 @@ SIZES = '[sizes]\nshown = ["32"]\n'
             f'title = "x"\n{SIZES}{COUNTS}counter = "warm"\n',
             "rubric 1: there is no counter 'warm'; mmcore profile --json prints all",
         ),
-        (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nseconds = -1\n', "limits.seconds must be a number, not '-1.0'"),
+        (
+            f'title = "x"\n{SIZES}{RUBRIC}[limits]\nseconds = -1\n',
+            "limits.seconds must be a number from 0 on, not '-1.0'",
+        ),
         (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nmemory_mb = 100\n', "limits.memory_mb must be 400 or more, not 100"),
         (f'title = "x"\n{SIZES}{RUBRIC}[entry]\nalice = 3\n', "entry.alice must be a string, not '3'"),
         (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
@@ -88,6 +92,7 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     (tmp_path / "alice" / "week3").mkdir(parents=True)
     (tmp_path / "alice" / "week3" / "mm.cu").write_text(NAIVE)
     (tmp_path / "alice" / "week3" / "tile.cuh").write_text("#define T 16\n")
+    (tmp_path / "alice" / "week3" / "._mm.cu").write_bytes(b"\0")  # as macOS packs beside each file
     (tmp_path / "bob").mkdir()
     (tmp_path / "bob" / "work.zip").touch()
     (tmp_path / "carol.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
@@ -98,6 +103,16 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     assert bob.refused == "its folder has no file that ends in .cu, .py, .ipynb, but work.zip"
     assert carol.refused == "it is a link, and not a file"
     assert ignored == ("dave.zip",)
+
+
+def test_a_report_does_not_go_into_the_submissions_folder(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text(f'title = "x"\n{SIZES}{RUBRIC}')
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "alice.cu").write_text(NAIVE)
+    refused = mmcore("grade", str(tmp_path / "task.toml"), str(tmp_path / "all"), "-o", str(tmp_path / "all"))
+    assert refused.exit_code == 2
+    assert "has the submissions; give another folder for the report" in refused.stderr
+    assert [path.name for path in (tmp_path / "all").iterdir()] == ["alice.cu"]
 
 
 @pytest.mark.parametrize(
