@@ -118,3 +118,35 @@ def test_a_loop_that_repeats_one_launch_is_none() -> None:
 def test_products_of_complex_numbers_are_refused_without_another_type_to_try(element: str) -> None:
     text = LOOPED.replace("float *", f"{element} *").replace("ARGUMENT", "0").replace("PLACE", "turn")
     assert "products of complex numbers are not run" in refusal(text)
+
+
+PARTS = """
+__global__ void partial(const float *A, const float *B, float *P, int M, int N, int K, int chunk)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    int begin = blockIdx.z * chunk, end = min(K, begin + chunk);
+    float sum = 0;
+    for (int t = begin; t < end; ++t) sum += A[row * K + t] * B[t * N + column];
+    P[(blockIdx.z * M + row) * N + column] = sum;
+}
+"""
+REDUCE = """
+__global__ void reduce(const float *P, float *C, int M, int N, int parts)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int z = 0; z < parts; ++z) sum += P[z * M * N + i];
+    if (i < M * N) C[i] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("other", "why"), [(REDUCE, "which reduce reads"), ("", "one for each block along z")])
+def test_parts_of_sums_without_a_launch_need_a_plugin(other: str, why: str) -> None:
+    with pytest.raises(InvalidKernel, match=f"partial stores parts of its sums in P, {why}: .* with a Workspace"):
+        infer(Path("/folder/my.cu"), PARTS + other, {"entry": "partial"})
+
+
+def test_a_product_for_each_block_along_z_is_no_part() -> None:
+    whole = PARTS.replace("blockIdx.z * chunk, end = min(K, begin + chunk)", "0, end = K").replace(", int chunk", "")
+    infer(Path("/folder/my.cu"), whole, {})

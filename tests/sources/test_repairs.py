@@ -12,7 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
-from mmcore_sources.cuda_file.repairs.edits import device_nodes, rest_left_out
+from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, rest_left_out
 from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
@@ -299,3 +299,18 @@ def test_an_exchange_that_makes_lanes_neighbours_comes_first() -> None:
 }"""
     edits = exchanged_subscripts(text.encode(), device_nodes(text, "f"))
     assert [each.what for each in edits] == ["s[0][x] instead of s[x][0]", "s[x][y] instead of s[y][x]"]
+
+
+def test_no_change_reads_a_variable_in_its_own_initializer() -> None:
+    text = """
+        __global__ void partial(const float *A, const float *B, float *P, int M, int N, int K, int chunk)
+        {
+            int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+            int begin = blockIdx.z * chunk, end = min(K, begin + chunk);
+            for (int t = begin; t < end; ++t) P[row * N + column] += A[row * K + t] * B[t * N + column];
+        }
+    """
+    operands = Operands({"A": "A", "B": "B", "P": "C"}, {"M": "m", "N": "n", "K": "k"}, "", "0")
+    changed = [each.text for each in edits(text, "partial", operands, "float")]
+    assert changed
+    assert not any("end = min(K, end" in each or "begin = begin" in each for each in changed)

@@ -23,7 +23,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_si
 from mmcore_sources.cuda_file.inference.fragments import single_fragment
 from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, whole_vectors, with_arguments
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps
+from mmcore_sources.cuda_file.inference.host_steps import refuse_host_steps, refuse_parts
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.map_layouts import with_layouts
 from mmcore_sources.cuda_file.inference.map_storage import stored_columns
@@ -79,6 +79,7 @@ class Product:
 def product_of(kernel: SourceKernel) -> Product:
     """Return the product that a kernel computes. Raises InvalidKernel, LacksOption."""
     source, body, given, chosen = kernel.source, kernel.body, kernel.given, kernel.chosen
+    refuse_parts(kernel)
     roles, constraints, notes = _roles(kernel)
     refuse_host_steps(kernel, roles)
     refuse_activation(kernel, roles)

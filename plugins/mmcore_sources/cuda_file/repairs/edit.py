@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, parse, text_of, walk
 
 INDENT = "    "
 
@@ -52,3 +52,10 @@ def replaced(source: bytes, changes: Iterable[tuple[Node, str]], what: str = "")
 def in_line(edit: Edit) -> str:
     """Return a change of one line in words, with the line."""
     return f"{edit.what} in line {edit.line}:\n{INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"
+
+
+def reads_itself(edit: Edit) -> bool:
+    """Return whether a variable that is declared in the first changed line is read in its own initializer."""
+    nodes = (each for each in walk(parse(edit.text.encode())) if each.type == "declaration")
+    declared = (pair for node in nodes for pair in initializers(node))
+    return any(name in {*identifiers(value)} for name, value in declared if value.start_point.row == edit.line - 1)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
-from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import (
     array_of,
     exchanged_subscripts,
@@ -49,6 +49,11 @@ def edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[E
         operands: the names of the kernel's matrices and sizes.
         element: the C++ type of a sum; empty if no change to it is tried.
     """
+    yield from (each for each in _candidates(text, entry, operands, element) if not reads_itself(each))
+
+
+def _candidates(text: str, entry: str, operands: Operands, element: str) -> Iterator[Edit]:
+    """Yield changed sources, those whose sum is wide enough first, without a check of the variables that they read."""
     wider = _with_wider_sum(text, entry, element)
     if wider is None:
         yield from _edits(text, entry, operands, element)
