@@ -82,6 +82,35 @@ def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str
     assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
 
 
+COUNTER = "cudaDeviceGetAttribute(&most, cudaDevAttrMultiProcessorCount, 0); "
+PROPERTIES = "cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int most = p.multiProcessorCount; "
+
+
+@pytest.mark.parametrize(
+    ("code", "limit"),
+    [
+        ("int blocks = all < 64 ? all : 64;", "all, 64"),
+        ("int blocks = (64) <= all ? 64 : (all);", "64, all"),
+        ("int blocks = all; if (blocks > 64) blocks = 64;", "all, 64"),
+        ("int blocks; blocks = all; if (64 < blocks) { blocks = 64; }", "all, 64"),
+        ("dim3 blocks(all); if (blocks.x > 64) blocks.x = 64;", "all, 64"),
+        ("int most; " + COUNTER + "int blocks = all < 2 * most ? all : 2 * most;", "all, 2 * 132"),
+        (PROPERTIES + "int blocks = std::min(all, most);", "all, 132"),
+    ],
+)
+def test_a_comparison_that_limits_a_grid_is_a_minimum(code: str, limit: str) -> None:
+    text = GROUPS.replace("blockIdx.y", "blockIdx.x / 9") + CALL.replace("HELPER", "")
+    code = f"int all = (N + 23) / 24 * M;\n{code}\ngroups<<<blocks, 96>>>(A, B, C, M, N, K);".replace("; ", ";\n")
+    _, grid = block_and_grid(kernel(text.replace("CODE", code)))
+    assert grid == f"min({limit.replace('all', 'ceil(n / 24) * m')})"
+
+
+def test_a_choice_between_other_numbers_than_the_compared_ones_is_no_minimum() -> None:
+    code = "int all = (N + 23) / 24 * M;\nint blocks = all < 64 ? all : 65;\ngroups<<<blocks, 96>>>(A, B, C, M, N, K);"
+    text = GROUPS.replace("blockIdx.y", "blockIdx.x / 9") + CALL.replace("HELPER", "").replace("CODE", code)
+    assert "min" not in block_and_grid(kernel(text))[1]
+
+
 def test_a_cluster_is_read_from_the_attributes_of_a_launch() -> None:
     code = (
         "const int wide = 2; cudaLaunchConfig_t c; c.gridDim = dim3((N + 23) / 24 * 2, M); c.blockDim = 96;"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.extrema import limit
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 
 
@@ -35,12 +36,13 @@ def definition_in_file(scope: Node, name: str) -> Definition | None:
 
 
 def component(scope: Node, name: str, axis: str, line: int) -> Node | None:
-    """Return the value that a host function assigns to ``name.x`` or ``name->x`` before a line."""
+    """Return the value that a host function assigns to ``name.x`` or ``name->x`` before a line, except as a limit."""
     found = None
     for node in walk(scope):
         if node.type == "assignment_expression" and (not line or node.start_point.row < line):
             target, sign = map(text_of, node.children[:2])
-            found = node.children[2] if sign == "=" and target in (f"{name}.{axis}", f"{name}->{axis}") else found
+            sets = sign == "=" and target in (f"{name}.{axis}", f"{name}->{axis}") and not limit(node)
+            found = node.children[2] if sets else found
     return found
 
 

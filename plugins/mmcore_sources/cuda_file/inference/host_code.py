@@ -15,6 +15,13 @@ from mmcore_sources.cuda_file.inference.assignments import initial_value, is_set
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
+from mmcore_sources.cuda_file.inference.extrema import (
+    MULTIPROCESSORS,
+    extremum,
+    is_multiprocessors,
+    limit,
+    limited_later,
+)
 from mmcore_sources.cuda_file.inference.host_calls import Passed, enclosing_function, passed, returned
 from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
@@ -109,6 +116,9 @@ class Reader:
         """Return the extents of a variable of type dim3, of which some may be assigned separately: ``grid.x = …``."""
         if self.scope is None or depth > _DEEPEST:
             return None
+        last = last_assignment(self.scope, name, self.line)
+        if last is not None and limit(last):
+            return [(self, last.children[0])]
         found = definition(self.scope, name, self.line) or definition_in_file(self.scope, name)
         assigned = {axis: component(self.scope, name, axis, self.line) for axis in "xyz"}
         if found is None and not any(assigned.values()):
@@ -124,8 +134,13 @@ class Reader:
                 parts = [*parts, *[(self, _ONE)] * (position + 1 - len(parts))]
                 parts[position] = (self, value)
         return [
-            (reader, rounded_up_later(self.scope, f"{name}.{axis}", part, self.line))
-            for (reader, part), axis in zip(parts or [(self, _ONE)], "xyz", strict=False)
+            (
+                reader,
+                limited_later(self.scope, target, rounded_up_later(self.scope, target, part, self.line), self.line),
+            )
+            for (reader, part), target in zip(
+                parts or [(self, _ONE)], (f"{name}.{axis}" for axis in "xyz"), strict=False
+            )
         ]
 
     def _dimensions(self, name: str, depth: int) -> list[tuple[Reader, Node]] | None:
@@ -200,7 +215,7 @@ class Reader:
         raise Unreadable(text_of(node))
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
-        """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""
+        """Return the value of ``a ? b : c``; if the condition is unknown, a minimum, or the only readable value."""
         try:
             return self._typed(parts[1 if self.holds(parts[0], depth) else 2], depth + 1)
         except Unreadable:
@@ -208,6 +223,8 @@ class Reader:
             for part in parts[1:]:
                 with contextlib.suppress(Unreadable):
                     values.append(self._typed(part, depth + 1))
+            if len(values) == 2 and (function := extremum(parts[0], parts[1], parts[2])):
+                return _extreme(function, *values)
             if len(values) != 1:
                 raise
             return values[0]
@@ -275,10 +292,16 @@ class Reader:
         """Return the value of a name, and whether its text is computed in floating point."""
         if name in self.names:
             return self.names[name], False
+        if is_multiprocessors(self.scope, name):
+            return ast.Constant(MULTIPROCESSORS), False
         if is_set_by_call(self.scope, name, self.line):
             raise Unreadable(name)
         if (assignment := last_assignment(self.scope, name, self.line)) is not None:
-            return self._as_set(name, assignment, assignment.children[2], depth)
+            last = self._as_set(name, assignment, assignment.children[2], depth)
+            if not (function := limit(assignment)):
+                return last
+            before = replace(self, line=assignment.start_point.row or _NO_LINE)
+            return _extreme(function, before._named(name, depth + 1), last)
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
@@ -297,6 +320,8 @@ class Reader:
     def _member_of(self, owner: str, member: str, depth: int) -> tuple[ast.expr, bool]:
         """Return the value of a structure's member, which this function assigns, or one that calls it."""
         name = f"{owner}.{member}"
+        if member == "multiProcessorCount":
+            return ast.Constant(MULTIPROCESSORS), False
         if is_set_by_call(self.scope, owner, self.line):
             raise Unreadable(name)
         if (assignment := last_assignment(self.scope, name, self.line)) is not None:
@@ -318,6 +343,11 @@ class Reader:
 
     def _is_real(self, name: str) -> bool:
         return self.scope is not None and is_real(self.scope, name)
+
+
+def _extreme(function: str, *values: tuple[ast.expr, bool]) -> tuple[ast.expr, bool]:
+    """Return the minimum or maximum of values, as ``_typed`` returns them."""
+    return ast.Call(ast.Name(function), [number for number, _ in values], []), any(real for _, real in values)
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
