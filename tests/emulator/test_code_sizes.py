@@ -15,6 +15,7 @@ from mmcore.api import cell
 from mmcore.errors import TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
+from mmcore.kernel.geometry import ceil_div
 from mmcore.planning.plan import plan_cell
 from mmcore.result_view import result_view
 from mmcore.verdict import judged
@@ -422,6 +423,84 @@ def test_threads_of_a_constant_grid_get_more_than_one_element(tmp_path: Path, re
     passes = {str(each.cell.problem(made)) for each in found.tried if each.why == "more than one pass of the grid"}
     assert right == ("35×35×1" in passes)
     assert not right or found.tried[2].why == "more than one pass of the grid", "after the first two sizes"
+
+
+@pytest.mark.parametrize(("reset", "right"), [("sum = 0;", True), ("", False)])
+@pytest.mark.parametrize("along_one_axis", [False, True])
+def test_threads_of_a_capped_grid_get_more_than_one_element(
+    tmp_path: Path, reset: str, right: bool, along_one_axis: bool
+) -> None:
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        across, down = ceil_div(problem.n, 64), problem.m
+        return Launch((min(across, 16), down) if along_one_axis else (min(across * down, 64),), config.block)
+
+    source = STRIDES.replace("RESET", reset)
+    if along_one_axis:
+        source = source.replace("int e = blockIdx", "int e = blockIdx.y * n + blockIdx")
+        source = source.replace("e < m * n;", "e < blockIdx.y * n + n;")
+    found = examination(kernel(tmp_path, source=source, launch=rule, configs=[{"block": (64,)}]))
+    assert (found.wrong is None) == right
+    assert "more than one pass of the grid" in [each.why for each in found.tried]
+
+
+def test_a_second_pass_that_takes_too_long_is_named(tmp_path: Path) -> None:
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch((min(ceil_div(problem.n, 64) * problem.m, 1 << 20),), config.block)
+
+    made = kernel(tmp_path, source=STRIDES.replace("RESET", ""), launch=rule, configs=[{"block": (64,)}])
+    found = examination(made)
+    assert found.wrong is None
+    assert found.limit == "more than one pass of the grid, and 8195×8195×1 takes too long"
+
+
+SQUARES = """extern "C" __global__ void own(const float *A, const float *B, float *C, int n)
+{
+    float sum = 0;
+    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n * n; e += gridDim.x * blockDim.x) {
+        RESET
+        for (int p = 0; p < n; p++)
+            sum += A[e / n * n + p] * B[p * n + e % n];
+        C[e] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("reset", "right"), [("sum = 0;", True), ("", False)])
+def test_the_second_pass_of_a_large_square_is_shown_by_single_blocks(tmp_path: Path, reset: str, right: bool) -> None:
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(min(ceil_div(problem.n**2, 256), 1024),), block=config.block)
+
+    source, arguments = SQUARES.replace("RESET", reset), ("A", "B", "C", "n")
+    made = kernel(
+        tmp_path, source=source, arguments=arguments, constraints=(Square(),), launch=rule, configs=[{"block": (256,)}]
+    )
+    found = examination(made)
+    assert (found.wrong is None) == right
+    passes = [each for each in found.tried if each.why.startswith("more than one pass of the grid; its first")]
+    assert [each.is_part for each in passes] == [True]
+
+
+GROUPS = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int number = blockIdx.y * gridDim.x + blockIdx.x, group = 8 * gridDim.x, first = number / group * 8;
+    int rows = min(8, (int)gridDim.y LESS);
+    int row = (first + number % group % rows) * 16 + threadIdx.y, column = number % group / rows * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k && row < m && column < n; p++)
+        sum += A[row * k + p] * B[p * n + column];
+    if (row < m && column < n)
+        C[row * n + column] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("less", "right"), [("- first", True), ("", False)])
+def test_the_last_group_of_blocks_is_run_with_several_blocks_along_each_axis(
+    tmp_path: Path, less: str, right: bool
+) -> None:
+    made = kernel(tmp_path, source=GROUPS.replace("LESS", less), configs=[{"block": (16, 16)}], launch=covering)
+    assert (examination(made).wrong is None) == right
 
 
 LARGE = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)

@@ -17,13 +17,15 @@ from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped
 from mmcore_emulator.adapter.large_sizes import WHOLE_K, are_large, compared_numbers, large_products, with_remainders
 from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes
 from mmcore_emulator.adapter.single_blocks import are_independent
-from mmcore_emulator.adapter.usual_sizes import UsualSizes
-from mmcore_emulator.conditions.expressions import Condition, conditions
+from mmcore_emulator.adapter.usual_sizes import BLOCKS, UsualSizes
+from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
 from mmcore_emulator.ptx.instructions import Function
 
 _LARGE = 1 << 16
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
+_MOST_GROUPED = 32  # blocks of a group
+_MOST_GROUPS = 2  # numbers of blocks that may be a group's, the largest ones
 _MOST_WHOLE = 2048  # the largest number that whole tiles go beyond
 _AT_ONCE = 0.25  # products that take this part of the largest run are run in any case
 _PER_LINE = 6  # comparisons of a line that are followed
@@ -31,7 +33,6 @@ _NARROW = 0.3  # share of the cost that is added for rows, and for columns, of l
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
 _FAR = 1 << 20  # of sizes that are named, though too large to be tried: so many times too long
 _BEYOND_ALL = "beyond all numbers that sizes are compared with"
-_BLOCKS = "its first and last block were run"
 _OF_SIZE = re.compile(r"\{(?:[mnk]|ld[abc])\}")
 
 
@@ -73,6 +74,11 @@ class CodeSizes(UsualSizes):
             return
         literals = sorted({number for _, condition in comparisons for number in _numbers(condition)})
         chosen = list(range(len(plans)))
+        for size in self._groups(condition for _, condition in comparisons):
+            yield size
+            if (planned := self.planned(size.problem)) is not None and self._entries(planned) == entries:
+                chosen.append(len(plans))
+                plans.append(planned)
         candidates = self._candidates(plans[0].problem, literals)
         launched = {entries}
         for planned in candidates:
@@ -108,6 +114,22 @@ class CodeSizes(UsualSizes):
         of_launches = [functions[entry] for entry in entries]
         yield from self._large(comparisons, of_launches, [plans[index] for index in chosen])
 
+    def _groups(self, compared: Iterable[Condition]) -> Iterator[Size]:
+        """Yield products of whole and partial groups of blocks, several along each axis.
+
+        The order of blocks may group as many as the number that the code compares the grid with.
+        """
+        (rows, columns), numbers = self.tile, dict[int, int]()
+        for condition in compared:
+            if any(isinstance(leaf, Special) and "nctaid" in leaf.name for leaf in leaves(condition.outcome)):
+                numbers |= {number: condition.at.line for number in _numbers(condition) if number <= _MOST_GROUPED}
+        for number, line in sorted(numbers.items())[-_MOST_GROUPS:]:
+            partial_groups, whole_groups = ((number + 1, 3), (3, number + 1)), ((2 * number, 2), (2, 2 * number))
+            for down, along in (*partial_groups, *whole_groups):
+                sizes = ((down * rows, along * columns, k) for k in (1, 5, 8, 16, 32, 64))
+                for size in self.first(f"line {line} compares the grid with {number}", sizes):
+                    yield replace(size, is_extra=(down, along) in whole_groups)
+
     def _large(
         self, comparisons: Sequence[tuple[int, Condition]], functions: Sequence[Function], tried: Sequence[Plan]
     ) -> Iterator[Size]:
@@ -141,7 +163,7 @@ class CodeSizes(UsualSizes):
                 if self.seconds(problem) <= self.most * _AT_ONCE:
                     yield Size(problem, reason, is_due=True, joins=joins)
                 elif by_blocks:
-                    yield Size(problem, f"{reason}; {_BLOCKS}", joins=joins, of_blocks=True)
+                    yield Size(problem, f"{reason}; {BLOCKS}", joins=joins, of_blocks=True)
                 else:
                     yield Size(problem, reason, is_plain=True, joins=joins)
 

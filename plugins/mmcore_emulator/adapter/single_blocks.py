@@ -29,6 +29,7 @@ _SECONDS_OF_STEP, _SECONDS_OF_ELEMENT = (
     1e-4,
     1.5e-8,
 )  # of a run: for each step along k, and for each element of a matrix
+_MOST_PARTS = 16  # of C that one block writes
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,14 @@ class BlockProduct:
     problem: Problem  # of these rows and columns
     matrices: Matrices
     c: NDArray[Any]
-    first: tuple[int, int]  # the row and the column of the first element in C
+    rows: NDArray[np.intp]  # of these elements in C
+    columns: NDArray[np.intp]
 
     def verified(self) -> Verification:
         """Return whether the elements are right; a wrong one has its place in C."""
         verification = verify_part(self.loaded, self.problem, self.matrices, self.c)
-        wrong, (row, column) = verification.mismatch, self.first
-        moved = wrong and replace(wrong, row=wrong.row + row, column=wrong.column + column)
+        wrong = verification.mismatch
+        moved = wrong and replace(wrong, row=int(self.rows[wrong.row]), column=int(self.columns[wrong.column]))
         return replace(verification, mismatch=moved)
 
 
@@ -57,7 +59,7 @@ def block_products(
     most_work: float,
     observers: tuple[Observer, ...] = (),
 ) -> Iterator[BlockProduct]:
-    """Run single blocks of a kernel with one launch, and yield what each has written, if that is a tile of C.
+    """Run single blocks of a kernel with one launch, and yield what each has written, if that is a few tiles of C.
 
     Args:
         loaded: the kernel.
@@ -80,8 +82,7 @@ def block_products(
             execute(launch)
         after = np.empty_like(before)
         loaded.buffers["C"].download(after)
-        if (part := _part(loaded, problem, matrices, before, after)) is not None:
-            yield part
+        yield from _parts(loaded, problem, matrices, before, after)
         before = after
 
 
@@ -132,19 +133,17 @@ def _communicates(at: Instruction) -> bool:
     return combines or (does.kind in ("load", "store") and does.strong and "shared" not in at.opcode)
 
 
-def _part(
+def _parts(
     loaded: LoadedKernel, problem: Problem, matrices: Matrices, before: NDArray[Any], after: NDArray[Any]
-) -> BlockProduct | None:
-    """Return the rows and columns in which C has changed; None unless all of their elements have."""
+) -> Iterator[BlockProduct]:
+    """Yield the rows that have changed in the same columns of C; nothing if there are many kinds of rows."""
     c, bits = rows_of(loaded.plan, "C", after), f"u{after.itemsize}"
     changed = c.view(bits) != rows_of(loaded.plan, "C", before).view(bits)
-    down, along = np.flatnonzero(changed.any(axis=1)), np.flatnonzero(changed.any(axis=0))
-    if not (down.size and along.size):
-        return None
-    rows, columns = slice(down[0], down[-1] + 1), slice(along[0], along[-1] + 1)
-    if not changed[rows, columns].all():
-        return None
-    part = Matrices(matrices.a[rows], matrices.b[:, columns], matrices.c[rows, columns])
-    m, n = part.c.shape
-    small = replace(problem, m=m, n=n, lda=0, ldb=0, ldc=0)
-    return BlockProduct(loaded, small, part, c[rows, columns], (int(down[0]), int(along[0])))
+    of_columns: dict[bytes, list[int]] = {}
+    for row in np.flatnonzero(changed.any(axis=1)).tolist():
+        of_columns.setdefault(changed[row].tobytes(), []).append(row)
+    for several in of_columns.values() if len(of_columns) <= _MOST_PARTS else ():
+        rows, columns = np.array(several), np.flatnonzero(changed[several[0]])
+        part = Matrices(matrices.a[rows], matrices.b[:, columns], matrices.c[np.ix_(rows, columns)])
+        small = replace(problem, m=rows.size, n=columns.size, lda=0, ldb=0, ldc=0)
+        yield BlockProduct(loaded, small, part, c[np.ix_(rows, columns)], rows, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import itertools
 import math
@@ -10,15 +11,17 @@ from dataclasses import replace
 from functools import cached_property
 
 from mmcore.errors import MmcoreError
-from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore_emulator.adapter.allowed_sizes import FEW, PLAIN, AllowedSizes, Size, gapped
+from mmcore_emulator.adapter.single_blocks import are_independent
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Instruction
 
 _LONG_K = 575  # modulo 64, all bits are set: loops over a remainder take all their turns
 _ELEMENTS = 4  # of C that a thread may compute along each axis
+BLOCKS = "its first and last block were run"
 PASSES = "more than one pass of the grid"
-_LARGE_GRID = 1 << 13, 1 << 14  # sides of products with a grid that may grow no further
+_LARGE = 1 << 13  # the side of a product with a grid that may grow no further
 
 
 class UsualSizes(AllowedSizes):
@@ -27,12 +30,26 @@ class UsualSizes(AllowedSizes):
     @cached_property
     def early(self) -> list[Size]:
         """The first two sizes, and those with more than one pass of the grid."""
-        passes = (replace(size, is_plain=self.planned(size.problem) is None) for size in self._beyond_grid(1))
-        return [*self._all[:2], *(replace(size, is_due=True, is_beside=True) for size in passes)]
+        passes = (self._affordable(size) for size in self._beyond_grid(1))
+        return [*self._all[:2], *passes]
+
+    def _affordable(self, size: Size) -> Size:
+        """Return a size with the run that it gets in any case; if each run takes too long, one that is named."""
+        due = replace(size, is_due=True, is_beside=True)
+        if self.planned(size.problem) is not None:
+            return due
+        if self.planned(size.problem, PLAIN) is not None:
+            return replace(due, is_plain=True)
+        planned = self.planned(size.problem, math.inf)
+        by_blocks = planned is not None and self.seconds_of_blocks(size.problem) <= self.most
+        if planned is not None and by_blocks and are_independent(planned, [*self.functions(planned).values()]):
+            return replace(due, why=f"{size.why}; {BLOCKS}", of_blocks=True)
+        return replace(size, is_plain=True)
 
     def usual(self) -> list[Size]:
         """Return the sizes, those of half vectors after the early ones."""
-        return [*self.early, *self._halves(self._all), *self._all[2:], *self._beyond_grid(_ELEMENTS)]
+        several = (size for size in self._beyond_grid(_ELEMENTS) if self.planned(size.problem, PLAIN) is not None)
+        return [*self.early, *self._halves(self._all), *self._all[2:], *several]
 
     @cached_property
     def _all(self) -> list[Size]:
@@ -96,32 +113,51 @@ class UsualSizes(AllowedSizes):
     def _beyond_grid(self, elements: int) -> Iterator[Size]:
         """Yield a product with more elements of C than the threads, or more tiles, of a grid that grows no further.
 
-        Where the tile is not known, a thread may compute so many elements along each axis in one pass.
+        Where the grid does not depend on sizes, a thread may compute so many elements along each axis in one pass.
         """
         with contextlib.suppress(MmcoreError):
-            launches, others = (
-                self.kernel.launches(self.kernel.problem(side, side, 64), self.config, self.device)
-                for side in _LARGE_GRID
-            )
-            if [each.grid_dim for each in launches] == [each.grid_dim for each in others]:
-                blocks = max(each.grid_dim.size for each in launches)
-                threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
-                (rows, columns), along = self.tile, math.isqrt(blocks) + 1
-                side = math.isqrt(threads) + 3
-                if not (self.multiple("m") and self.multiple("n")):
-                    yield from self._beyond(elements * side, elements * side)
-                elif elements == 1:
-                    yield from self._beyond(max(along * rows, side), max(along * columns, side))
+            launches = self.kernel.launches(self.kernel.problem(_LARGE, _LARGE, 64), self.config, self.device)
+            blocks = max(each.grid_dim.size for each in launches)
+            threads = max(each.grid_dim.size * each.block_dim.size for each in launches)
+            (rows, columns), side = self.tile, math.isqrt(threads) + 3
+            if self._grids(_LARGE, _LARGE) != self._grids(2 * _LARGE, 2 * _LARGE):
+                yield from self._beyond_axes() if elements == 1 else ()
+            elif self._grids(1, 1) == self._grids(_LARGE, _LARGE) and not (self.multiple("m") and self.multiple("n")):
+                yield from self._beyond(elements * side, elements * side)
+            elif elements == 1:
+                side = max(side, math.isqrt(blocks * rows * columns) + 3)
+                yield from self._beyond(side, side)
+
+    def _beyond_axes(self) -> Iterator[Size]:
+        """Yield a product of more rows, and one of more columns, than a grid that grows no further along one axis."""
+        (rows, columns), sizes = self.tile, range(1, _LARGE)
+        large = self._grids(_LARGE, _LARGE)
+        if self._grids(2 * _LARGE, _LARGE) == large:
+            most = bisect.bisect_left(sizes, True, key=lambda m: self._grids(m, _LARGE) == large)
+            yield from self._beyond(most + 1 + rows, columns) if most else ()
+        if self._grids(_LARGE, 2 * _LARGE) == large:
+            most = bisect.bisect_left(sizes, True, key=lambda n: self._grids(_LARGE, n) == large)
+            yield from self._beyond(rows, most + 1 + columns) if most else ()
+
+    def _grids(self, m: int, n: int) -> list[Dim3]:
+        """Return the grids of the launches for so many rows and columns."""
+        launches = self.kernel.launches(self.kernel.problem(m, n, 64), self.config, self.device)
+        return [each.grid_dim for each in launches]
 
     def _beyond(self, rows: int, columns: int) -> Iterator[Size]:
-        """Yield a product of at least so many rows and columns that is allowed, with a short k."""
+        """Yield a product of at least so many rows and columns that is allowed, with a short k; or else a square.
+
+        It may take too long.
+        """
         m, n = (
             ceil_div(size, multiple) * multiple
             for size, multiple in ((rows, self.multiple("m") or 1), (columns, self.multiple("n") or 1))
         )
-        sizes = ((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128))
-        used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
-        yield from self.first(PASSES, used, PLAIN)
+        sizes = [*((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128)), (max(m, n),) * 3]
+        used = [each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config)]
+        yield from itertools.islice(
+            (size for slower in (PLAIN, math.inf) for size in self.first(PASSES, used, slower)), 1
+        )
 
     def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
         """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""

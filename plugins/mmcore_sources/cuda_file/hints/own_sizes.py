@@ -57,7 +57,7 @@ def own_sizes(result: Result, file: FileKernel) -> Iterator[str]:
 def _takes_one_pass(cell: Cell, result: Result) -> bool:
     """Return whether a result was first wrong at a size with more than one pass of its grid, and a cell is smaller."""
     wrong = next((tried for tried in result.sizes if not tried["right"]), None)
-    return wrong is not None and wrong["why"] == PASSES and cell.m * cell.n < wrong["m"] * wrong["n"]
+    return wrong is not None and wrong["why"].startswith(PASSES) and cell.m * cell.n < wrong["m"] * wrong["n"]
 
 
 def _of_other_shape(cell: Cell, kernel: Kernel) -> Cell:
