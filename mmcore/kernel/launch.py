@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, check_argument
@@ -65,6 +66,20 @@ class Launch:
     @property
     def block_dim(self) -> Dim3:
         return Dim3(*self.block)
+
+
+@runtime_checkable
+class CountsTiles(Protocol):
+    """A launch rule that may have a constant grid, whose blocks count the tiles of C themselves."""
+
+    @property
+    def tile(self) -> tuple[int, int] | None:
+        """The rows and columns of such a tile; None if the grid shows them, or they are unknown."""
+
+
+def known_tile(rule: object) -> tuple[int, int] | None:
+    """Return the rows and columns of the tiles that a launch rule's kernel counts itself; None for other rules."""
+    return rule.tile if isinstance(rule, CountsTiles) else None
 
 
 def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:

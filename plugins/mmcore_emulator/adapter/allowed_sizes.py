@@ -15,6 +15,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.launch import known_tile
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
@@ -107,9 +108,12 @@ class AllowedSizes:
         """The rows and columns of C that are whole in every launch, found from the grids, or as the config says.
 
         Where the grid depends on one of them alone, threads go over all of the other. The multiples of a kernel with a
-        constant grid are those of its tiles.
+        constant grid are those of its tiles, which its launch rule may know, too.
         """
-        rows, columns = (self._least_extent(axis) or self.multiple(axis) for axis in "mn")
+        counted = known_tile(self.kernel.launch) or (0, 0)
+        rows, columns = (
+            self._least_extent(axis) or self.multiple(axis) or edge for axis, edge in zip("mn", counted, strict=True)
+        )
         if rows or columns:
             return rows or _LEAST_TILE, columns or _LEAST_TILE
         return max(self.config.tile[0], _LEAST_TILE), max(self.config.tile[1], _LEAST_TILE)

@@ -14,6 +14,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.launch import known_tile
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import plan
 from mmcore.result import LaunchRecord
@@ -85,12 +86,15 @@ def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[tuple[str, int]]:
         sizes = {name: getattr(cell, name) + step for name in names}
         if min(sizes.values()) and _blocks(replace(packed, **sizes), kernel, config) not in (None, blocks):
             found.add((names, step))
-    return found
+    tile = known_tile(kernel.launch)
+    return found | {(name, 1) for name, edge in zip("mn", tile or (), strict=False) if getattr(cell, name) % edge == 0}
 
 
 def _deep(cell: Cell, kernel: Kernel, launched: Sequence[LaunchRecord]) -> float:
     """Return a k that makes a block fill its whole shared memory with A and B several times, as an estimate."""
-    edges = [2 * math.sqrt(min(cell.m * cell.n / launch.grid.size, _MOST_ELEMENTS)) for launch in launched]
+    tile = known_tile(kernel.launch)
+    estimates = (2 * math.sqrt(min(cell.m * cell.n / launch.grid.size, _MOST_ELEMENTS)) for launch in launched)
+    edges = [sum(tile) if tile is not None else estimate for estimate in estimates]
     row_bytes = [dtype_named(kernel.dtype).itemsize * edge for edge in edges]  # of the block's parts of A and B
     held = (launch.shared_bytes / row for launch, row in zip(launched, row_bytes, strict=True))
     return max(_LEAST_K, _TURNS * max(held))

@@ -163,7 +163,7 @@ class LaunchText:
 
     ``cluster`` is asked for by the launch, and ``compiled_cluster`` by ``__cluster_dims__``. ``rounded_up`` is the
     change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
-    ``other`` is another instance with the same geometry.
+    ``other`` is another instance with the same geometry. ``tile`` is that of ``CountsTiles``.
     """
 
     grid: str
@@ -173,6 +173,7 @@ class LaunchText:
     compiled_cluster: tuple[int, ...] | None = None
     rounded_up: str = ""
     other: OtherInstance | None = None
+    tile: tuple[int, int] | None = None
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]

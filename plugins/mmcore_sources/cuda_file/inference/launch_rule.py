@@ -11,6 +11,7 @@ from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.counted_tiles import counted_tile
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf, launch_condition
@@ -91,7 +92,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     launched = {name: number for name, number in passed.items() if name.partition(".")[0] not in of_user}
     return LaunchRule(
         block=block,
-        text=text,
+        text=replace(text, tile=counted_tile(kernel, roles, text)),
         constraints=tuple(constraints),
         program_sizes=program_sizes(source, body, launch, roles, text, values, {**launched, **product.launched}),
         size_notes=tuple(size_notes),

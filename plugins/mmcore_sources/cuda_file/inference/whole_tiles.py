@@ -30,7 +30,7 @@ def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
 
 
 def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
-    """Return the rows and columns of the tiles, from the values of the names in a grid."""
+    """Return the rows and columns of the tiles, from the values of the names in a grid, or as a kernel counts them."""
     found: dict[str, int] = {}
     parts = parse_expressions(rule.grid, "the grid")
     for part, inside in itertools.zip_longest(parts, rule.blocks_per_cluster):
@@ -40,7 +40,7 @@ def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
                 counts = _counts(part, {**values, "m": 2 * _LARGEST, "n": 2 * _LARGEST}, name)
             least = min(filter(None, counts), default=1)
             found[name] = max(found.get(name, 1), min(counts.count(least), _LARGEST) * (inside or 1))
-    return found
+    return found or dict(zip("mn", rule.tile or (), strict=False))
 
 
 def _counts(part: ast.expr, values: Mapping[str, Any], name: str) -> list[int]:
