@@ -153,6 +153,8 @@ def sanitized_run(
     assert isinstance(output, EmulatedBuffer)
     accesses = (least_access_bytes(module.function(call)) for call in loaded.launches)
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, _inputs(loaded))
+    for name in "AB":
+        _note_order(loaded, name)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
     # The marks of unwritten memory are NaN. Among integers, they are numbers like any other.
@@ -173,6 +175,13 @@ def sanitized_run(
     found = with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
     found += _unwritten(problem, shadows.of(output.array))
     return [replace(each, hint=_in_its_language(each.hint, kernel)) for each in found]
+
+
+def _note_order(loaded: LoadedKernel, name: str) -> None:
+    """Note at the array of A or B if its neighbours are along k."""
+    buffer, strides = loaded.buffers[name], loaded.plan.problem.strides(name)
+    if isinstance(buffer, EmulatedBuffer):
+        buffer.array.major = "K" if strides["BA".index(name)] == 1 else "MN"
 
 
 def stale_reads(loaded: LoadedKernel) -> list[Violation]:

@@ -31,15 +31,25 @@ def words(read: Matrices) -> Any:
     return (places.reshape(-1, 1) // 4 + np.arange(4)).reshape(1, -1)
 
 
-def mistake(written: Any, read: dict[str, int], k: int = K, tensor: TensorLayout | None = None, **order: Any) -> str:
+def mistake(
+    written: Any,
+    read: dict[str, int],
+    k: int = K,
+    tensor: TensorLayout | None = None,
+    rows: Any = range(ROWS),
+    of_copy: str = "",
+    **order: Any,
+) -> str:
     """Write rows as one descriptor reads them, or to words, and return what is found wrong with another one."""
     origins, chunks = Origins(1), np.arange(k * BYTES // 16)
     places = words(matrices(written, k)) if isinstance(written, dict) else written
-    origins.land_in_bulk(places, (1 << 20) + (np.arange(ROWS)[:, None] * ROW_BYTES + chunks * 16).reshape(1, -1))
+    origins.land_in_bulk(places, (1 << 20) + (np.array(rows)[:, None] * ROW_BYTES + chunks * 16).reshape(1, -1))
     wrong = replace(matrices(read), **order)
     lanes, at = np.zeros((1, 128), np.int64), Instruction(("",), ())
-    reading = Transfer(at, lanes, words(wrong), False, changes=wrong.changes)
-    return origins.mistake(reading, 0, replace(reading, tensor=tensor, tensor_name="A"))
+    shape = (ROWS, wrong.k * BYTES // 16) if wrong.major == "K" else (wrong.k, ROWS * BYTES // 16)
+    reading = Transfer(at, lanes, words(wrong), False, shape=shape, major=wrong.major, changes=wrong.changes)
+    copy = replace(reading, tensor=tensor, tensor_name="A", major=of_copy)
+    return origins.mistake(reading, np.zeros(1, np.int64), copy)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +83,21 @@ def test_the_swizzle_of_the_tensor_map_that_fits_is_named() -> None:
     box = TensorLayout(0, "bfloat16", (2048, 64), (2, ROW_BYTES), (64, 64))
     said = mistake(in_order, RIGHT, 64, tensor=box)
     assert said == "; the tensor map of A has no swizzle (CU_TENSOR_MAP_SWIZZLE_128B would fit the descriptor)"
+
+
+@pytest.mark.parametrize(
+    ("order", "start", "said"),
+    [
+        ("K", 0, "line 0 is A from (0, 0) on, fastest axis first, so line 32 needs (0, 32), and (0, 0) is there"),
+        ("MN", 32, "the instruction reads a matrix that is MN-major, and A is K-major"),
+    ],
+)
+def test_rows_that_are_copied_twice_are_no_mistake_of_the_descriptor(order: str, start: int, said: str) -> None:
+    box = TensorLayout(1 << 20, "bfloat16", (2048, 64), (2, ROW_BYTES), (64, 32), 128)
+    read = RIGHT | {"start": RIGHT["start"] + start}
+    constant = ("imm-trans-b", "the last one")
+    found = mistake(RIGHT, read, 64, box, [*range(32)] * 2, "K", major=order, constant=constant)
+    assert found == f"; {said}"
 
 
 def test_no_field_is_named_where_two_are_wrong() -> None:

@@ -17,7 +17,8 @@ from mmcore_emulator.numerics.types import Integers
 
 _MOST_BYTES = 16384  # of an offset, and between two start addresses
 _ORDERS = ("K", "MN")  # by the value of the instruction's constant
-_TRANSPOSED = "the wgmma's constant {}, {}, is {} for an {}-major matrix, and the copy is {}-major ({} would be right)"
+_ARTICLES = ("a", "an")
+_TRANSPOSED = "the wgmma's constant {}, {}, is {} for {} {}-major matrix, and the copy is {}-major ({} would be right)"
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,14 @@ class Matrices:
     constant: tuple[str, str] | None = None  # name and place of the constant that says the order, if there is one
 
     def changes(self, number: int, copy: Transfer) -> Iterator[Change]:
-        """Yield the other order, the swizzles of the copy's tensor map, and the changes of a descriptor's fields."""
-        yield from self._other_order(number)
+        """Yield the other order, the swizzles of the copy's tensor map, and the changes of a descriptor's fields.
+
+        Where the order of the copied array is known, the instruction needs that order, and none of the others helps.
+        """
+        if copy.major != self.major:
+            yield from self._other_order(number)
+        if copy.major not in ("", self.major):
+            return
         yield from self._other_maps(number, copy)
         start, leading, stride, _, swizzle = (int(each[number]) for each in self.parts)
         spans = [span for span in SPANS if span != swizzle]
@@ -54,7 +61,7 @@ class Matrices:
         if self.constant:
             value = _ORDERS.index(self.major)
             other = _ORDERS[1 - value]
-            text = _TRANSPOSED.format(*self.constant, value, self.major, other, 1 - value)
+            text = _TRANSPOSED.format(*self.constant, value, _ARTICLES[value], self.major, other, 1 - value)
             yield replace(self, major=other)._changed(number, [text])._replace(of_descriptor=False)
 
     def _other_maps(self, number: int, copy: Transfer) -> Iterator[Change]:

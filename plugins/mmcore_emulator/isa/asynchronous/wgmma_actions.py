@@ -196,7 +196,14 @@ def _matrix(
         description = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
         changes = Matrices(parts, blocks, rows, kind.k, size, major, constant).changes
         reading = Transfer(
-            at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description, changes=changes
+            at,
+            lanes.astype(np.int64),
+            words,
+            False,
+            shape=addresses.shape[1:],
+            layout=description,
+            major=major,
+            changes=changes,
         )
         machine.observers.event(Issued(reading))
         _report_fetches(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))

@@ -38,6 +38,9 @@ class Transfer:
     layout: str = ""  # layout of the matrix by its descriptor or tensor map, for messages
     tensor: TensorLayout | None = None  # layout of the tensor map by which it copies
     tensor_name: str = ""  # name of the array in which that map's tensor begins
+    # Order of that array, or of the matrix that it reads: "K" if elements along K are neighbours, "MN" if those along
+    # M or N are; "" if unknown.
+    major: str = ""
     # Changes that may give a transfer its matrix, by the transfer's number and the copy that has written there.
     changes: Callable[[int, Transfer], Iterable[Change]] | None = None
 

@@ -103,6 +103,7 @@ class Array:
     uploaded: int = 0  # bytes from its start that the host has written
     name: str = ""  # name in the source, if different from the label
     read_only: bool = False  # true if kernels must not write to it
+    major: str = ""  # "K" for A or B whose elements along k are neighbours, "MN" if they are not; "" for others
     _views: dict[DType, Values] = field(default_factory=dict)
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ class InFlight:
         self._thread, self._block = clocks.numbers.thread_in_block, clocks.numbers.block_in_batch
         self._blocks = clocks.numbers.batch.extent.size
         self._origins = Origins(self._blocks)
-        self._mistakes: dict[Instruction, str] = {}
+        self._mistakes: dict[tuple[Instruction, Instruction, str], str] = {}  # by the read, the copy and its array
         # Number of the transfer that writes each word, and of the last one that has written it; 0 for none.
         self._writing, self._landed = (np.zeros(self._blocks * BLOCK_WORDS, np.int32) for _ in range(2))
         self._readers: dict[Kind, _Readers] = {}
@@ -248,9 +248,9 @@ class InFlight:
             rows, word = misread
             copy = self._transfers[int(self._landed[word])]
             text = _MISMATCH.format(self._report.name(word), transfer.layout, copy.layout or "threads' own order")
-            if transfer.at not in self._mistakes:
-                self._mistakes[transfer.at] = self._origins.mistake(transfer, int(rows.argmax()), copy)
-            text += self._mistakes[transfer.at]
+            if (key := (transfer.at, copy.at, copy.tensor_name)) not in self._mistakes:
+                self._mistakes[key] = self._origins.mistake(transfer, np.flatnonzero(rows), copy)
+            text += self._mistakes[key]
             self._report.add("descriptor-mismatch", transfer.at, transfer.lanes[rows, 0], text, copy.at)
 
     def end(self) -> None:

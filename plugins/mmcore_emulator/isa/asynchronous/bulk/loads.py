@@ -47,7 +47,7 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
     masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
     layout = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
     source = machine.memory.spaces["global"].at(placed.base) if placed.layout else None
-    tensor = {"tensor": placed.layout, "tensor_name": source.label if source else ""}
+    tensor = {"tensor": placed.layout} | ({"tensor_name": source.label, "major": source.major} if source else {})
     read = partial(read_global if copy.source == "global" else read_shared, sent, placed)
     delivered = 0
     for rank in (None,) if masks is None else range(16):
