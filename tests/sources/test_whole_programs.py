@@ -622,7 +622,7 @@ PERSISTENT = """
 __global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
 {
     volatile __shared__ float last;
-    for (int tile = blockIdx.x; tile < m / 128 * (n / 16); tile += gridDim.x)
+    for (int tile = blockIdx.x; tile < (m >> 7) * (n / 16); tile += gridDim.x)
         for (int r = threadIdx.x / 16; r < 128; r += 16) {
             int row = tile / (n / 16) * 128 + r, col = tile % (n / 16) * 16 + threadIdx.x % 16;
             float sum = 0;

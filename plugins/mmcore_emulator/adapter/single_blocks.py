@@ -18,7 +18,7 @@ from mmcore.verify.outcome import Verification
 from mmcore.verify.verify_launches import host_arrays, rows_of, verify_part
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import emulated_runs
-from mmcore_emulator.isa.table import effect
+from mmcore_emulator.isa.table import effect, is_of_shared_memory
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.ptx.instructions import Function, Instruction
 
@@ -130,7 +130,7 @@ def _communicates(at: Instruction) -> bool:
     """Return whether an instruction combines values of several blocks, or waits for another one."""
     does = effect(at)
     combines = does.kind in ("atomic", "remote store") or does.step == "reduce"
-    return combines or (does.kind in ("load", "store") and does.strong and "shared" not in at.opcode)
+    return combines or (does.kind in ("load", "store") and does.strong and not is_of_shared_memory(at))
 
 
 def _parts(

@@ -135,6 +135,11 @@ def effect(instruction: Instruction) -> Effect:
     return effect_of(instruction.opcode)
 
 
+def is_of_shared_memory(instruction: Instruction) -> bool:
+    """Return whether an instruction's opcode names shared memory."""
+    return "shared" in instruction.opcode
+
+
 @functools.cache
 def least_capability(opcode: Opcode) -> Capability:
     """Return the least compute capability that has an opcode; the least emulated one if all have it."""
