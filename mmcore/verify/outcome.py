@@ -98,6 +98,11 @@ class Verification:
     reduced: str = ""
 
     @property
+    def fault(self) -> str:
+        """The first wrong element and the number of wrong ones; empty if the product is right."""
+        return "" if self.verified else f"{self.mismatch}; {self.extent}"
+
+    @property
     def extent(self) -> str:
         """The number of wrong elements in a sentence, which mentions if none of them is ordinary."""
         unusual = self.mismatch is not None and not self.mismatch.is_ordinary

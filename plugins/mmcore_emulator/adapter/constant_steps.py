@@ -96,9 +96,9 @@ class Steps:
         counted = MultiplyAdds()
         for part in block_products(loaded, problem, cell.seed or 0, (0,), most_work, (counted,)):
             few = counted.lines.total() / part.c.size <= steps
-            if few and part.rows[0] == part.columns[0] == 0 and not (verified := part.verified()).verified:
+            if few and part.rows[0] == part.columns[0] == 0 and (fault := part.verified().fault):
                 why = f"line {line} multiplies {steps:.0f} times for an element of C at any k; one block was run"
-                return Tried(cell, why, mismatch=f"{verified.mismatch}; {verified.extent}", is_part=True)
+                return Tried(cell, why, mismatch=fault, is_part=True)
         return None
 
 

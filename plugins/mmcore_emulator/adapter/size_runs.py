@@ -279,13 +279,13 @@ class SizeRuns:
                 self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = (stale_reads(loaded) or ([] if verified.violations else lost_data(loaded))) if wrong else []
-        mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
+        mismatch = wrong.fault if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
         """Run the first and the last block of a product and verify their elements of C."""
         found = verified_blocks(loaded, size.problem, self._seed, self._most_work)
-        mismatch = "" if found is None or found.verified else f"{found.mismatch}; {found.extent}"
+        mismatch = "" if found is None else found.fault
         return Tried(cell, size.why, mismatch=mismatch, is_part=True)
 
     def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:

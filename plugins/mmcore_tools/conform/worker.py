@@ -109,7 +109,7 @@ def run_blocks(device: Device, phases: Phases, values: CellJson) -> tuple[Findin
     with phases("verify"), LoadedKernel(planned, device, compile_plan(planned, device.architecture)) as loaded:
         found = verified_blocks(loaded, planned.problem, cell.seed or 0)
         assert isinstance(loaded.module, EmulatedModule)
-        wrong = "" if found is None or found.verified else f"{found.mismatch}; {found.extent}"
+        wrong = "" if found is None else found.fault
         return _findings(("product",), [("product", wrong)] if wrong else []), loaded.module.coverage.to_json()
 
 

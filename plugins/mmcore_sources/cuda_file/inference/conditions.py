@@ -28,3 +28,10 @@ def conditions_around(launch: HostLaunch) -> dict[str, ast.expr]:
 def leaves(branch: Node) -> bool:
     """Return whether a branch leaves its function."""
     return _LEAVES.search(text_of(branch)) is not None
+
+
+def condition_of(statement: Node) -> Node | None:
+    """Return the expression in the condition of a statement, without its parentheses."""
+    clause = statement.child_by_field_name("condition")
+    value = clause.child_by_field_name("value") if clause is not None else None
+    return clause if value is None else value

@@ -8,6 +8,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore_cuda.cuda_source.tree import Node, ancestors, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.inference.assignments import last_assignment
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
+from mmcore_sources.cuda_file.inference.conditions import condition_of
 
 MULTIPROCESSORS = DeviceProperties().multiprocessors
 """The number that stands for the multiprocessors of the GPU that the program would run on."""
@@ -34,8 +35,7 @@ def limit(assignment: Node) -> str:
         above = above[1:]
     if not above or above[0].type != "if_statement" or above[0].child_by_field_name("alternative") is not None:
         return ""
-    condition = above[0].child_by_field_name("condition")
-    condition = condition and (condition.child_by_field_name("value") or condition)
+    condition = condition_of(above[0])
     return extremum(condition, assignment.children[2], assignment.children[0]) if condition is not None else ""
 
 

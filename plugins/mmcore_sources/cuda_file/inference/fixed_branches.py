@@ -10,6 +10,7 @@ from typing import Any
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.conditions import condition_of
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
 _BRANCHES = ("if_statement", "conditional_expression")
@@ -20,11 +21,10 @@ def skipped_branches(source: Program, body: Node, values: Mapping[str, Any]) -> 
     numbers: dict[str, ast.expr] = {name: ast.Constant(each) for name, each in values.items() if isinstance(each, int)}
     reader = Reader(source, numbers)
     for node in (each for each in walk(body) if each.type in _BRANCHES):
-        condition = node.child_by_field_name("condition")
+        condition = condition_of(node)
         if condition is None or not ({*identifiers(condition)} <= numbers.keys() and identifiers(condition)):
             continue
         with contextlib.suppress(Unreadable):
-            inner = condition.child_by_field_name("value") or condition  # without the parentheses of an if
-            branch = node.child_by_field_name("alternative" if reader.holds(inner) else "consequence")
+            branch = node.child_by_field_name("alternative" if reader.holds(condition) else "consequence")
             if branch is not None:
                 yield branch.start_byte, branch.end_byte

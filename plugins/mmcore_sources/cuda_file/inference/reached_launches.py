@@ -8,7 +8,7 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
-from mmcore_sources.cuda_file.inference.conditions import leaves
+from mmcore_sources.cuda_file.inference.conditions import condition_of, leaves
 from mmcore_sources.cuda_file.inference.host_calls import calls_of, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
@@ -71,11 +71,11 @@ def _conditions(node: Node) -> Iterator[tuple[tuple[Node, ...], bool]]:
     A branch that leaves the function before the node does not hold.
     """
     while (above := node.parent) is not None and node.type != "function_definition":
-        condition = _condition(above)
+        condition = condition_of(above)
         if above.type == "if_statement" and condition is not None and node != above.child_by_field_name("condition"):
             yield (condition,), node == above.child_by_field_name("consequence")
         elif above.type == "case_statement" and above.parent is not None and above.parent.parent is not None:
-            value, selected = above.child_by_field_name("value"), _condition(above.parent.parent)
+            value, selected = above.child_by_field_name("value"), condition_of(above.parent.parent)
             if selected is not None and value is not None:
                 yield (selected, value), True
             elif selected is not None:
@@ -83,7 +83,7 @@ def _conditions(node: Node) -> Iterator[tuple[tuple[Node, ...], bool]]:
                 yield (selected, *(each for each in cases if each is not None)), False
         elif above.type == "compound_statement":
             for before in (each for each in above.named_children if each.end_byte <= node.start_byte):
-                then, left = before.child_by_field_name("consequence"), _condition(before)
+                then, left = before.child_by_field_name("consequence"), condition_of(before)
                 if before.type == "if_statement" and then is not None and left is not None and _always_leaves(then):
                     yield (left,), False
         node = above
@@ -93,13 +93,6 @@ def _always_leaves(branch: Node) -> bool:
     """Return whether the last statement of a branch leaves its function."""
     last = branch.named_children[-1] if branch.type == "compound_statement" and branch.named_children else branch
     return last.type in ("return_statement", "throw_statement", "expression_statement") and leaves(last)
-
-
-def _condition(statement: Node) -> Node | None:
-    """Return the expression in the condition of a statement."""
-    clause = statement.child_by_field_name("condition")
-    value = clause.child_by_field_name("value") if clause is not None else None
-    return clause if value is None else value
 
 
 def _is_settled(scope: Node | None, node: Node, call: Node | None, depth: int = 0) -> bool:

@@ -249,7 +249,7 @@ def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
     failed = next((each for each in result.sizes if not each["right"]), None)
     small = small_product(cell, kernel, result.config, result.launched) if failed is None else None
     if failed is not None:
-        small = replace(cell, **{name: failed[name] for name in ("m", "n", "k", "lda", "ldb", "ldc")})
+        small = replace(cell, **{name: failed[name] for name in SIZES})
     if small is None:
         return []
     m, n = (2 * small.n, small.n) if small.m < small.n else (small.m, 2 * small.n)  # not of the same order again
