@@ -14,6 +14,7 @@ from mmcore.result import Result
 from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.tried_cells import (
+    MOST_WORK,
     at_sizes,
     hint_of,
     is_clean,
@@ -24,7 +25,14 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
     unequal_cell,
 )
-from mmcore_sources.cuda_file.hints.whole_cells import exchanged_cell, is_whole, whole_cell, with_remainders
+from mmcore_sources.cuda_file.hints.whole_cells import (
+    LARGEST,
+    exchanged_cell,
+    filled_cell,
+    is_whole,
+    whole_cell,
+    with_remainders,
+)
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
@@ -64,8 +72,10 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
         yield hint_of(f"without gaps between rows, at {size_of(without)}, the product is right", without)
         return
     of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
-    if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
-        yield from without_remainder(of_tiles[0][0])
+    wrong = [cell for cell, each in sized if not each["right"]]
+    if of_tiles and wrong and all(right for _, right in of_tiles):
+        if not _is_wrong_when_filled(wrong[-1], file.kernel):
+            yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
 
@@ -84,8 +94,15 @@ def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]
         yield hint_of(f"the product is right at {size_of(equal)}, {why}", equal)
     elif is_right(rest):
         yield hint_of(f"the product is right at {size_of(rest)}", rest)
-    elif not is_by_value(result):
+    elif not is_by_value(result) and not _is_wrong_when_filled(result.cell, kernel):
         yield from without_remainder(tiles)
+
+
+def _is_wrong_when_filled(wrong: Cell, kernel: Kernel) -> bool:
+    """Return whether a large product is wrong for the whole tiles that hold it, too."""
+    filled = filled_cell(wrong, kernel)
+    is_large = filled is not None and max(filled.m, filled.n, filled.k) > LARGEST
+    return filled is not None and is_large and filled.m * filled.n * filled.k <= MOST_WORK and is_wrong(filled)
 
 
 def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
