@@ -34,6 +34,7 @@ KERNELS = (
     "packed",
     "warp",
     "threads",
+    "grid",
 )
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
 

@@ -1,4 +1,4 @@
-"""Changes of how many threads a kernel counts, where a block has another number of them."""
+"""Changes of how many threads or blocks a kernel counts, where its launch has another number of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from mmcore_cuda.cuda_source.tree import Node, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _COUNT = re.compile(r"(?:n|num|number)?_?(?:of_?)?(?:block_?)?threads(?:_?(?:per|in)_?(?:block|cta))?", re.IGNORECASE)
+_BLOCK = re.compile(r"\bblockIdx\.([xyz])(?: \* (blockDim\.\1))?")
 _DEFINITIONS = ("init_declarator", "preproc_def")
 
 
 def thread_edits(text: str, nodes: list[Node], block: Dim3) -> Iterator[Edit]:
-    """Yield sources in which a constant, or the step of a loop that begins at a thread, is the block's threads."""
+    """Yield sources in which a constant, or the step of a loop, is the block's threads or the grid's blocks.
+
+    The steps are those of loops that begin at a thread's or a block's place.
+    """
     source, threads = text.encode(), str(block.x * block.y * block.z)
     used = {text_of(each) for each in nodes if each.type == "identifier"}
     for node in (each for each in walk(parse(source)) if each.type in _DEFINITIONS):
@@ -29,5 +33,7 @@ def thread_edits(text: str, nodes: list[Node], block: Dim3) -> Iterator[Edit]:
         if begin is None or update is None or update.type != "assignment_expression":
             continue
         sign, step = text_of(update.children[1]), update.children[2]
-        if sign == "+=" and not re.search(r"= *\d+ *;?$", text_of(begin)) and text_of(step) != threads:
-            yield replaced(source, [(step, threads)])
+        index = _BLOCK.search(text_of(begin))
+        count = threads if index is None else " * ".join(filter(None, [f"gridDim.{index[1]}", index[2]]))
+        if sign == "+=" and not re.search(r"= *\d+ *;?$", text_of(begin)) and text_of(step) != count:
+            yield replaced(source, [(step, count)])
