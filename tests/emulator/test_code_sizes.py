@@ -353,7 +353,7 @@ def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = twin(tmp_path, "condition", "k < 0")
-    monkeypatch.setattr("mmcore_emulator.adapter.size_runs._EXCESS", 1e-6)
+    monkeypatch.setattr("mmcore_emulator.adapter.work_budget._EXCESS", 1e-6)
     found = examination(made)
     assert found.tried == ()
     assert re.fullmatch(r"16×48×64 and further sizes: .* still running after the work of 4e\+01 .*", found.left_out)

@@ -19,7 +19,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan, plan
 from mmcore.verify.inputs import other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
-from mmcore_emulator.adapter.allowed_sizes import PLAIN, Size
+from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
@@ -27,6 +27,7 @@ from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
 from mmcore_emulator.adapter.single_blocks import verified_blocks
+from mmcore_emulator.adapter.work_budget import WorkBudget
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage, Place
 from mmcore_emulator.isa.table import effect
@@ -35,14 +36,8 @@ from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 _TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
-_TURNING = 0.6  # products that turn loops again have this part of an examination's work at least
-_GROWTH = 3  # larger sizes for code that was not executed have 1/3 of an examination's work
 _NEARLY = 0.9  # part of the longest size along an axis that is as long, where larger sizes are looked for
-_PLAIN_EXCESS = 1.5  # plain and small runs of sizes that are left may take an examination so many times as long
-_LITTLE = 1 / 8  # the part of an examination's work that a small run takes at most
 _LEAST_OF_PROGRAM = 64  # m = n = k of the first product that may be of the kernel's own program
-_SECONDS = 1e-7  # seconds of a unit of a launch's work
-_EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
 _PRODUCTS = ("product", "warpgroup")
 
 
@@ -54,11 +49,8 @@ class SizeRuns:
 
     def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
         self.left_out = self.unreached = ""
-        self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
+        self._cell, self._kernel, self._device = cell, planned.kernel, device
         self._config, self._seed = planned.config, cell.seed or 0
-        self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
-        self._work_beside = 0.0  # of runs that are in no estimate
-        self._seconds_of_blocks = 0.0  # estimated, of products of which single blocks are run
         self._run: list[Problem] = []
         self._first_at: dict[tuple[Place, int], Problem] = {}  # the first run that has come to each branch
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
@@ -67,10 +59,11 @@ class SizeRuns:
         on_tensor_cores = self._kernel.dtype != "float64" and any(
             effect(each).kind in _PRODUCTS for function in functions for each in function.body
         )
-        self._steps, self._most_work = Steps(self._kernel, self._config), _EXCESS * work / _SECONDS
+        self._steps = Steps(self._kernel, self._config)
         self._sizes = CodeSizes(
             self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
         )
+        self._budget = WorkBudget(self._sizes, work, self._counted_work)
 
     def __enter__(self) -> SizeRuns:
         return self
@@ -83,62 +76,31 @@ class SizeRuns:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
         missing: list[Size] = []
         for size in self._in_order():
-            if size.is_beside or self._affords(size) or size.is_due:
+            if size.is_beside or self._budget.affords(size) or size.is_due:
                 yield size
-            elif not (size.is_extra or size.of_blocks) and self._affords(plain := replace(size, is_plain=True)):
+            elif not (size.is_extra or size.of_blocks) and self._budget.affords(plain := replace(size, is_plain=True)):
                 yield plain
             elif not size.is_extra and size.problem != self._cell.problem(self._kernel):
                 missing.append(size)
                 if not (size.joins or self.unreached):
-                    self.unreached = f"{size.why}, and {self._why_not(size)}"
+                    self.unreached = f"{size.why}, and {self._budget.why_not(size)}"
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             self.left_out = f"{missing[0].problem}{more}, for their work"
-
-    def _why_not(self, size: Size) -> str:
-        """Return why a size is not run, as a clause: for its own work, or that of the sizes before it."""
-        if self._sizes.seconds(size.problem, plain=True) > self._work:
-            return f"{size.problem} takes too long"
-        m, n, k = size.problem.m, size.problem.n, size.problem.k
-        return f"no time is left for --size {m}x{n}x{k}"
-
-    def _affords(self, size: Size) -> bool:
-        """Return whether the work that is left suffices for a size, and count on its run; plain runs may exceed it."""
-        if size.of_blocks:
-            return self._affords_blocks(size.problem)
-        seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
-        cheap = size.is_plain or self._slower() * seconds <= self._work * _LITTLE
-        most = self._budget * (_PLAIN_EXCESS if cheap else 1)
-        if affordable := self._slower() * (self._estimated + seconds) <= most:
-            self._estimated += seconds
-        return affordable
-
-    def _affords_blocks(self, problem: Problem) -> bool:
-        """Return whether single blocks of a product are run, and count on it; they have a budget of their own."""
-        seconds = self._sizes.seconds_of_blocks(problem)
-        if affordable := self._seconds_of_blocks + seconds <= self._work:
-            self._seconds_of_blocks += seconds
-        return affordable
-
-    def _slower(self) -> float:
-        """Return the correction of estimates by the work of the earlier runs, which is counted in instructions."""
-        counted = (self._counted_work() - self._work_beside) * _SECONDS
-        return max(1, counted / self._estimated) if self._estimated else 1
 
     def _counted_work(self) -> float:
         return sum(module.coverage.work for module in self._modules.values())
 
     def turned(self) -> Iterator[Size]:
         """Yield products for loops that no run has turned twice, larger than the first run that came to the loop."""
-        spent = self._slower() * self._estimated
-        self._budget = max(self._budget, spent + self._work * _TURNING)
+        self._budget.leave_for_turns()
         for line in (each["line"] for each in self.not_executed() if each["loop"]):
             runs = (problem for ((_, at), _), problem in self._first_at.items() if at == line)
             if (first := next(runs, None)) is not None:
                 for problem in self._sizes.deeper(first):
                     size = Size(problem, f"for another turn of the loop in line {line}")
                     missing = any(each["loop"] and each["line"] == line for each in self.not_executed())
-                    if missing and self._affords(size):
+                    if missing and self._budget.affords(size):
                         yield size
 
     def deeper(self, sizes: Sequence[Size]) -> list[Size]:
@@ -154,13 +116,14 @@ class SizeRuns:
 
         One size grows at a time, or all of them where the kernel needs that.
         """
-        spent = self._slower() * self._estimated
-        self._budget = 0 if self.left_out else min(self._budget, spent + self._work / _GROWTH)
+        if self.left_out:
+            return
+        self._budget.leave_for_growth()
         for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
             before = -1
             while before < (before := self._coverage().executed) and self.not_executed():
                 size = self._larger(axes)
-                if size is None or not self._affords(size):
+                if size is None or not self._budget.affords(size):
                     break
                 yield size
 
@@ -227,11 +190,10 @@ class SizeRuns:
 
     def _refills(self, problem: Problem) -> int:
         """Return how often a word of shared memory is written; 0 if that cannot be seen."""
-        refills, before = Refills(), self._counted_work()
-        with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
+        refills = Refills()
+        with contextlib.suppress(MmcoreError), self._budget.beside(), self._loaded(problem) as loaded:
             for launch in emulated_runs(loaded, lambda translation: refills):
                 execute(launch)
-        self._work_beside += self._counted_work() - before
         return refills.most
 
     def _loaded(self, problem: Problem) -> LoadedKernel:
@@ -249,14 +211,9 @@ class SizeRuns:
 
         Raises TimeLimit, and what planning does.
         """
-        before, known, is_beside = self._counted_work(), self._first_at, size.is_beside or size.of_blocks
-        self._run += [] if is_beside else [size.problem]
-        try:
+        self._run += [] if size.is_beside or size.of_blocks else [size.problem]
+        with self._budget.run(size):
             return self._tried(size)
-        finally:
-            estimated = 0.0 if is_beside else 1 / PLAIN if size.is_plain else 1.0
-            self._work_beside += (1 - estimated) * (self._counted_work() - before)
-            self._first_at = known if is_beside else self._first_at
 
     def _tried(self, size: Size) -> Tried:
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
@@ -266,11 +223,11 @@ class SizeRuns:
                 return self._of_blocks(loaded, size, cell)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
-            run = partial(sanitized_run, loaded, most_work=self._most_work, watching=[counted])
+            run = partial(sanitized_run, loaded, most_work=self._budget.most_work, watching=[counted])
             verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
             if late := next((each for each in verified.violations if each.kind == "timeout"), None):
                 raise TimeLimit(str(late))
-            for module in self._modules.values():
+            for module in () if size.is_beside else self._modules.values():
                 reached = (
                     branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
                 )
@@ -284,7 +241,7 @@ class SizeRuns:
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
         """Run the first and the last block of a product and verify their elements of C."""
-        found = verified_blocks(loaded, size.problem, self._seed, self._most_work)
+        found = verified_blocks(loaded, size.problem, self._seed, self._budget.most_work)
         mismatch = "" if found is None else found.fault
         return Tried(cell, size.why, mismatch=mismatch, is_part=True)
 
@@ -319,5 +276,5 @@ class SizeRuns:
             if problem := self._steps.beyond():
                 cell = replace(Size(problem, "").cell(self._cell), seed=self._seed)
                 with self._loaded(problem) as loaded:
-                    return self._steps.tried(loaded, problem, cell, self._most_work)
+                    return self._steps.tried(loaded, problem, cell, self._budget.most_work)
         return None
