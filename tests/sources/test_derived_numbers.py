@@ -125,3 +125,41 @@ def test_a_batch_of_unknown_length_leaves_the_other_extents_of_its_grid() -> Non
     found = inferred(text).attributes
     assert block_and_grid(kernel(text)) == ("b16x8", "ceil(n / 16), ceil(m / 8)")
     assert [str(each.value) for each in found["arguments"][-3:]] == ["m * k", "k * n", "m * n"]
+
+
+PARTS = """
+__global__ void part(const float *A, const float *B, float *C, int rows, int n, int k)
+{
+    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; i < rows && j < n && p < k; p++) sum += A[i * k + p] * B[p * n + j];
+    if (i < rows && j < n) C[i * n + j] = sum;
+}
+int main()
+{
+    const int n = 512, parts = 4;
+    float *A, *B, *C;
+    cudaStream_t streams[parts];
+    %s
+    for (int i = 0; i < parts; i++) {
+        int from = i * (n / parts) * n;
+        part<<<dim3(n / 16, %s), dim3(16, 16), 0, streams[i]>>>(A + from, B, &C[from], %s, n, n);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "blocks", "passed", "rows"),
+    [
+        ("int height = n / parts;", "(height + 15) / 16", "height", "ceil(m / 16)"),
+        ("", "n / parts / 16", "n / parts", "m // 16"),
+    ],
+)
+def test_a_launch_in_a_loop_over_parts_of_c_computes_a_product(
+    before: str, blocks: str, passed: str, rows: str, folder: Path
+) -> None:
+    (folder / "my.cu").write_text(PARTS % (before, blocks, passed))
+    shown = mmcore("run", "my.cu", "--device", "emulator")
+    assert f"grid n // 16, {rows} (as launched in line 17)" in shown.stderr
+    assert (shown.exit_code, shown.stdout.splitlines()[-1][:9]) == (0, "TEST PASS")

@@ -100,6 +100,15 @@ def test_a_program_with_a_wrong_size_of_its_own_is_not_said_to_be_right(folder: 
     assert "its program does not use" not in shown
 
 
+def test_a_kernel_wrong_where_rows_exceed_columns_fails_at_whole_tiles_too(folder: Path) -> None:
+    text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "if (row >= N || col >= N) return;")
+    text = text.replace("int N)", "int M, int N, int K)").replace("k < N", "k < K").replace("A[row * N", "A[row * K")
+    text = text.replace("(N + 15) / 16", "N / 16").replace("c, N)", "c, N, N, N)")
+    (folder / "my.cu").write_text(text)
+    shown = run("-q").stdout
+    assert "(whole tiles, more rows than columns)" in shown and shown.endswith("TEST FAIL\n"), shown
+
+
 def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:
     loop = "for (int j = 0; j < N; j += 2 * 16) for (int k = j; k < j + 32; k++)"
     text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")

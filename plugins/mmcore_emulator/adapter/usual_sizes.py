@@ -98,6 +98,10 @@ class UsualSizes(AllowedSizes):
         )
         for size in edges:
             yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
+            if not self.kernel.in_program(size.problem, self.config):
+                several = itertools.product((2 * columns, columns), (32, 16, 64, 128))
+                of_tiles = ((n // rows * rows + rows, n, k) for n, k in several)
+                yield from self.first("whole tiles, more rows than columns", of_tiles)
         inside = ((rows * down, columns * along, k) for k in (35, 67) for down, along in ((1, 1), *whole))
         yield from self.first("a remainder of k alone", inside)
         few = [FEW, 8, 16, 64, rows, columns]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mmcore.kernel.arguments import SIZES, Argument, Scalar
 from mmcore_cuda.cuda_source.parameters import Parameter
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import SizeRule, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
+from mmcore_sources.cuda_file.inference.loop_turns import turns
 from mmcore_sources.cuda_file.inference.parameters import parameter_names
 from mmcore_sources.cuda_file.inference.roles import OFFSET, Roles, scalar_type
 from mmcore_sources.cuda_file.inference.size_names import last_word, sure_role, usual_role
@@ -31,6 +33,7 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
     integers = [pair for pair in pairs if not pair[0].pointer and "int" in scalar_type(pair[0].type)]
     rows = [strides_of(body, each.name, {one.name for one, _ in integers}) for each in parameters if each.pointer]
     reader = Reader.of(kernel.source, launch, parameter_names(kernel.chosen))
+    parts = _parts(launch, reader, [passed for each, passed in pairs if each.pointer])
     derived = dict[str, ast.expr]()
     for parameter, argument in integers:
         name = parameter.name
@@ -42,8 +45,26 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
         with contextlib.suppress(Unreadable):
             expression = sizes.number(reader, argument)
             if not isinstance(expression, ast.Name) and names_in(expression) & others.keys():
-                derived[name] = expression
+                if not _is_quotient(expression, parts):
+                    derived[name] = expression
     return derived
+
+
+def _parts(launch: HostLaunch, reader: Reader, pointers: Sequence[Node]) -> set[int]:
+    """Return the numbers of turns of the loops around a launch in which the pointers go from part to part of C."""
+    counts, within = set[int](), {name for each in pointers for name in identifiers(each)}
+    for loop in (each for node in pointers[:1] for each in ancestors(node) if each.type in LOOPS):
+        nodes = (each for each in walk(loop) if each.type == "declaration")
+        if within & {name for each in nodes for name, _ in initializers(each)}:
+            counts.add(len(turns(loop, reader)))
+    return counts
+
+
+def _is_quotient(expression: ast.expr, divisors: set[int]) -> bool:
+    """Return whether an expression is a size divided by one of some numbers, perhaps rounded up."""
+    quotients = (each for each in ast.walk(expression) if isinstance(each, ast.BinOp | ast.Call))
+    return any(text in {f"{size} // {each}", f"ceil({size} / {each})"}
+               for text in map(ast.unparse, quotients) for each in divisors for size in names_in(expression))  # fmt: skip
 
 
 def with_derived_numbers(roles: Roles, derived: Mapping[str, ast.expr], parameters: tuple[Parameter, ...]) -> Roles:

@@ -17,7 +17,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, names_in
-from mmcore_sources.cuda_file.inference.host_code import Reader, product_name
+from mmcore_sources.cuda_file.inference.host_code import Reader, compound_name
 from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_constant
 from mmcore_sources.cuda_file.inference.launch_names import block_names
 from mmcore_sources.cuda_file.inference.layout import Layout
@@ -145,7 +145,7 @@ def host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[s
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
             word = text_of(argument).removeprefix("(int)").removeprefix("this->").strip("() ")
-            word = product_name(word) or word
+            word = compound_name(word) or word
             sizes.setdefault(word, []).append(roles.sizes[name])
         for member in (each for each in roles.sizes if each.startswith(f"{name}.")):
             owners = (text_of(argument), *(matrix for matrix, pointer in roles.pointers.items() if pointer == name))
@@ -159,7 +159,7 @@ def host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[s
         for word in (role, role.upper()):
             if role not in passed and word not in sizes and not roles.square:
                 sizes[word] = [role]
-    return {name: several for name, several in sizes.items() if re.sub("[.*]", "_", name).isidentifier()}
+    return {name: several for name, several in sizes.items() if re.sub("[.*/]", "_", name).isidentifier()}
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

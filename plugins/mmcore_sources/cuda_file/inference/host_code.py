@@ -204,8 +204,8 @@ class Reader:
                     reader, part = [*dimensions, *[(self, _ONE)] * 2]["xyz".index(axis)]
                     return reader.number(part, depth + 1), False
                 return self._member_of(owner, axis, depth)
-            case "binary_expression" if (product := product_name(text_of(node))) in self.names:
-                return self.names[product], False
+            case "binary_expression" if (name := compound_name(text_of(node))) in self.names:
+                return self.names[name], False
             case "binary_expression":
                 return self._binary(node, depth)
             case "conditional_expression" if len(parts) == 3:
@@ -351,7 +351,14 @@ def _extreme(function: str, *values: tuple[ast.expr, bool]) -> tuple[ast.expr, b
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
+_QUOTIENT = re.compile(r"([A-Za-z_]\w*) */ *(\w+)")
 _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
+
+
+def compound_name(text: str) -> str:
+    """Return the name of a product of variables, or of one divided by another one, ``n/PARTS``; empty for others."""
+    quotient = _QUOTIENT.fullmatch(text)
+    return f"{quotient[1]}/{quotient[2]}" if quotient is not None else product_name(text)
 
 
 def product_name(text: str) -> str:
