@@ -53,8 +53,10 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
     lines = next((each for each in result.warnings if each.startswith(NOT_EXECUTED)), "")
     if not result.not_tried:
         return f"{answer}; {lines}" if lines else answer
-    more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
-    return f"{answer} at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
+    shown = size_text(vars(result.cell))
+    others = sum(size_text(each) != shown for each in result.sizes)
+    more = f" and {others} more size{'s' * (others > 1)}" if others else ""
+    return f"{answer} at {shown}{more}; not tried at other sizes: {result.not_tried}"
 
 
 def warnings_beside(answer: str, result: Result) -> list[str]:

@@ -31,6 +31,28 @@ int main()
 """
 
 
+TILES = """#define M 256
+#define N 128
+#define K 512
+#define EDGE 16
+__global__ void tiled(const float *a, const float *b, float *c)
+{
+    __shared__ float as[EDGE][EDGE], bs[EDGE][EDGE];
+    int row = blockIdx.y * EDGE + threadIdx.y, column = blockIdx.x * EDGE + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < K / EDGE; t++) {
+        as[threadIdx.y][threadIdx.x] = a[row * K + t * EDGE + threadIdx.x];
+        bs[threadIdx.y][threadIdx.x] = b[(t * EDGE + threadIdx.y) * N + column];
+        __syncthreads();
+        for (int i = 0; i < EDGE; i++) sum += as[threadIdx.y][i] * bs[i][threadIdx.x];
+        __syncthreads();
+    }
+    c[row * N + column] = sum;
+}
+int main() { tiled<<<dim3(N / EDGE, M / EDGE), dim3(EDGE, EDGE)>>>(a, b, c); }
+"""
+
+
 def sizes_of(text: str) -> list[tuple[int, int, int]]:
     """Return the sizes nearest to products of 64³, 128³ and 1024³."""
     found = kernel(text)
@@ -69,6 +91,15 @@ def test_a_grid_that_drops_the_remainder_is_wrong_at_the_smaller_sizes(
     status, said = run(EDGES.replace("(N + EDGE - 1) / EDGE", "N / EDGE"), tmp_path, monkeypatch)
     smaller = "wrong at 133×137×130: the source fixes 3077×3081×3074, which --size 3077x3081x3074 tries\nTEST FAIL"
     assert (status, smaller in said) == (1, True)
+
+
+def test_hazards_are_looked_for_at_fixed_sizes_that_are_not_square(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, said = run(TILES.replace("        __syncthreads();\n    }", "    }"), tmp_path, monkeypatch)
+    assert (status, "shared-race at edges.cu:11: at 128×64×256" in said) == (1, True)
+    status, said = run(TILES, tmp_path, monkeypatch)
+    assert (status, "TEST PASS at 128×64×256; not tried at other sizes" in said) == (0, True)
 
 
 def test_a_source_that_uses_parts_of_its_sizes_otherwise_keeps_them() -> None:

@@ -37,6 +37,7 @@ class Tried:
     warnings: tuple[Violation, ...] = ()
     mismatch: str = ""  # the first wrong element, and the number of wrong ones
     is_part: bool = False  # true if single blocks were run, as the whole product takes too long
+    is_plain: bool = False  # true if its accesses were not observed, so that a hazard shows by a wrong product alone
 
     @property
     def is_right(self) -> bool:
@@ -61,7 +62,7 @@ class Tried:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("violations", "warnings")}
-        values = {name: getattr(self, name) for name in ("why", "mismatch", "is_part")}
+        values = {name: getattr(self, name) for name in ("why", "mismatch", "is_part", "is_plain")}
         return {"cell": self.cell.to_json(), **values, **lists}
 
     @classmethod
@@ -87,6 +88,11 @@ class Examination:
     def wrong(self) -> Tried | None:
         """The product that was wrong or had a hazard, which ended the examination."""
         return next((each for each in self.tried if not each.is_right), None)
+
+    @property
+    def is_observed(self) -> bool:
+        """True if the accesses of a product were observed, which shows hazards."""
+        return any(not (each.is_part or each.is_plain or each.refusal) for each in self.tried)
 
     @property
     def faults(self) -> tuple[Violation, ...]:

@@ -63,6 +63,10 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
     except MmcoreError as error:
         found = hazards if hazards.looked else Findings(f"not looked for: {error}")
         return replace(found, not_tried=limit_name(error)), ()
+    if extent == "all" and examination.wrong is None and not examination.is_observed:
+        hazards = _hazards(result, kernel, nameless, extent)
+        if hazards.violations:
+            return hazards, ()
     used = [result.cell] if extent == "size" else []
     used += [each.cell for each in examination.tried if each.is_right]
     in_program = any(kernel.in_program(each.problem(kernel), kernel.config(**result.config)) for each in used)
@@ -132,7 +136,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
             warnings[-1] += f"\n  {command}"
         else:
             looked.append(f"found at {wrong} on the emulator\n{command}")
-    elif not sized:
+    elif not sized and examination.is_observed:
         looked.append("none on the emulator")
     known = {(fault.kind, fault.source, fault.line) for fault in examination.faults}
     if (outside := examination.outside) is not None and (fault := examination.reminder) is not None:

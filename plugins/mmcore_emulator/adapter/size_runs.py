@@ -237,7 +237,8 @@ class SizeRuns:
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             stale = (stale_reads(loaded) or ([] if verified.violations else lost_data(loaded))) if wrong else []
         mismatch = wrong.fault if wrong else ""
-        return Tried(cell, size.why, *hazards_and_warnings([*verified.violations, *stale]), mismatch)
+        found = hazards_and_warnings([*verified.violations, *stale])
+        return Tried(cell, size.why, *found, mismatch, is_plain=size.is_plain)
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
         """Run the first and the last block of a product and verify their elements of C."""

@@ -69,15 +69,17 @@ class UsualSizes(AllowedSizes):
     def _usual(self) -> Iterator[Size]:
         """Yield tiles with and without remainders, single rows and columns, long ones, and gaps.
 
-        If only squares of these are allowed, yield squares with and without remainders too.
+        If only squares of these are allowed, or none, yield squares with and without remainders too, or the sizes that
+        the source fixes.
         """
         yield from (usual := list(self._tiles()))
         if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
             tile, known = max(self.tile), {each.problem.n for each in usual}
             kernel = replace(self.kernel, program_sizes=())
-            sizes = [kernel.square_problem(least, self.config).n for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)]
-            for size in dict.fromkeys(sizes):
-                yield from self.first("a square", [(size, size, size)] if size not in known else [])
+            squares = [kernel.square_problem(least, self.config) for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)]
+            for each in dict.fromkeys(squares):
+                why = "a square" if each.m == each.n == each.k else "sizes that its source can be compiled for"
+                yield from self.first(why, [(each.m, each.n, each.k)] if each.n not in known else [])
 
     def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile
