@@ -66,13 +66,18 @@ def run(folder: Path, patch: pytest.MonkeyPatch, text: str = TEXT, **declared: A
     return mmcore("run", kernel.name, "-m", "40", "-n", "70", "-k", "30", "--device", "emulator").stdout
 
 
+def turned(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    return Launch(grid=tiles(problem, config)[::-1], block=config.block)
+
+
 @pytest.mark.parametrize(
     ("declared", "change"),
     [
         (
             {"grid": lambda problem, config: (ceil_div(problem.m, 16), ceil_div(problem.n, 16))},
-            "x and y of the grid exchanged in grid=",
+            "grid=lambda p, c: (ceil_div(p.n, 16), ceil_div(p.m, 16)) in place of the declared grid",
         ),
+        ({"launch": turned}, "x and y of the grid exchanged in launch="),
         ({"launch": launch}, '"m" and "n" exchanged in the arguments in launch='),
         ({"configs": [{"block": (16, 8)}], "grid": tiles}, 'twice as many threads along y in "block" of configs='),
     ],
@@ -122,6 +127,20 @@ def test_the_least_grid_by_parameters_of_the_config_is_a_hint(
     output = run(tmp_path, monkeypatch, text, configs=[{**config, "block": (128,)}])
     x, y = f"ceil_div(p.n, {columns.format('c.WIDTH')})", f"ceil_div(p.m, {rows.format('c.HEIGHT')})"
     assert f" with grid=lambda p, c: ({x}, {y}) in place of the default grid\n" in output
+
+
+@pytest.mark.parametrize(
+    "host", ["", "void go(F A, F B, float* C, int m, int n, int k) {{ {0} }}"], ids=["index", "host"]
+)
+def test_the_grid_of_the_source_is_a_hint(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp's 4×8 threads have the product's rows along x; tiles of a warp would be twice as many blocks as needed."""
+    text = TEXT.replace("blockIdx.y * 16 + threadIdx.y", "blockIdx.x * BM + threadIdx.x / 8")
+    text = text.replace("blockIdx.x * 16 + threadIdx.x", "blockIdx.y * BN + threadIdx.x % 8")
+    launch = "dim3 g((m + BM - 1) / BM, (n + BN - 1) / BN); own<<<g, 256>>>(A, B, C, m, n, k);"
+    text = "#ifndef BM\n#define BM 32\n#define BN 8\n#endif\ntypedef const float* F;\n" + text + host.format(launch)
+    config = {"BM": 32, "BN": 8, "WM": 4, "WN": 4, "block": (256,)}
+    output = run(tmp_path, monkeypatch, text, configs=[config])
+    assert " with grid=lambda p, c: (ceil_div(p.m, c.BM), ceil_div(p.n, c.BN)) in place of the default grid\n" in output
 
 
 def test_deliberate_mistakes_of_a_registered_kernel_get_no_hint(

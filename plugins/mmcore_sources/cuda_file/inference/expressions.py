@@ -121,8 +121,8 @@ def config_values(config: Config) -> dict[str, Any]:
     return {**extents, **{name: config[name] for name in config if name != "block"}}
 
 
-def python_text(node: ast.expr) -> str:
-    """Return an expression as Python code of a launch rule, with ``problem`` and ``config``."""
+def python_text(node: ast.expr, problem: str = "problem", config: str = "config") -> str:
+    """Return an expression as Python code of a launch rule, with the names of its problem and config."""
 
     class Renamed(ast.NodeTransformer):
         def visit_Call(self, call: ast.Call) -> ast.expr:
@@ -136,10 +136,10 @@ def python_text(node: ast.expr) -> str:
 
         def visit_Name(self, name: ast.Name) -> ast.expr:
             if name.id in SIZES:
-                return ast.Attribute(ast.Name("problem"), name.id)
+                return ast.Attribute(ast.Name(problem), name.id)
             if name.id in EXTENTS:
-                return ast.Attribute(ast.Attribute(ast.Name("config"), "block"), EXTENTS[name.id])
-            return ast.Attribute(ast.Name("config"), name.id)
+                return ast.Attribute(ast.Attribute(ast.Name(config), "block"), EXTENTS[name.id])
+            return ast.Attribute(ast.Name(config), name.id)
 
     copied = ast.parse(ast.unparse(node), mode="eval").body
     return ast.unparse(Renamed().visit(copied))

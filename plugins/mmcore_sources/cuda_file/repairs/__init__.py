@@ -9,7 +9,7 @@
 - ``fragment_edits`` makes those of a thread's place in a fragment of ``mma``, and of packed halves.
 - ``tensor_core_edits`` makes those of fragments, ``ldmatrix``, ``mma`` and descriptors.
 - ``likely_edits`` orders them by the faults of a result.
-- ``launch_changes`` makes kernels with other launches.
+- ``launch_changes`` makes kernels with other launches, and ``tiled_grids`` those with other grids.
 - ``trial`` runs them until one makes the product right.
 - ``right_sizes`` asks the verdict where a changed kernel is right.
 """
