@@ -173,7 +173,8 @@ def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
     wrong_sizes = (each for each in document["sizes"] if not each["right"])
     wrong = (_wrong_size(size_text(each), each["why"], answer.faults) for each in wrong_sizes)
     missed = [f"not tried at other sizes: {document['not_tried']}"] if document["not_tried"] else []
-    return [fault for fault in answer.faults if not _is_hazard(fault)] or [*islice(wrong, 1)] or missed
+    wrong_numbers = [fault for fault in answer.faults if not _is_hazard(fault)]
+    return wrong_numbers or [*islice(wrong, 1)] or answer.faults or missed
 
 
 def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:

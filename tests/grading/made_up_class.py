@@ -85,6 +85,7 @@ WRONG: Mapping[str, Wrong] = {
     "no_first_barrier": Wrong(TILED, "__syncthreads();\n        for", "for", ("any-size", "no-hazards")),
     "no_last_barrier": Wrong(TILED, "__syncthreads();\n    }", "}", ("any-size", "no-hazards")),
     "swapped": Wrong(TILED, "b[i][threadIdx.x]", "b[threadIdx.x][i]", _ALL),
+    "small_tile": Wrong(TILED, "#define T 16", "#define T 8", (*_ALL, "no-hazards")),
     "transposed": Wrong(NAIVE, "B[k * n + column]", "B[column * n + k]", _ALL),
     "wrong_column": Wrong(NAIVE, "C[row * n + column]", "C[column * n + row]", _ALL),
     "short_k": Wrong(NAIVE, "k < n;", "k < n - 1;", _ALL),

@@ -122,6 +122,15 @@ def test_any_size_calls_a_right_product_with_a_race_no_wrong_one(at: int, messag
     assert (found.points, found.message) == (0, message)
 
 
+def test_any_size_is_not_earned_by_accesses_out_of_bounds_in_the_first_run() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    fault = Violation("out-of-bounds-write", "thread (16, 15) writes past the end of As", source="a.cu", line=3)
+    document: dict[str, Any] = {"verified": False, "verification": None, "not_tried": "", "sizes": []}
+    wrong = Answer(1, document | {"violations": [fault.to_json()]})
+    (found,) = outcomes(task, {"compile": Answer(0, {"verified": True}), "run 8x8x8": wrong, "run": wrong}, {})
+    assert (found.points, found.message) == (0, str(fault))
+
+
 def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
     names = ("shown-sizes", "hidden-sizes", "any-size", "proved")
     task = Task("a product", (Sizes(8, 8, 8),), tuple(Criterion(name, 1) for name in names), hidden=(Sizes(9, 9, 9),))
