@@ -80,6 +80,9 @@ TPB = arguments.tile_width"""
     [
         'import os\nTPB = int(os.environ.get("TPB", "8"))',
         'from os import getenv\nTPB = int(getenv("TPB", 8))',
+        "import sys\nTPB = int(sys.argv[1]) if len(sys.argv) > 1 else 8",
+        "from sys import argv\nTPB = 8 if len(argv) < 2 else int(argv[1])",
+        "import sys\nTPB = 8\nif len(sys.argv) > 1:\n    TPB = int(sys.argv[1])",
         _OPTIONS,
     ],
 )
@@ -93,8 +96,10 @@ def test_variables_of_the_environment_and_options_have_their_literal_defaults(va
 
 
 @needs_numba
-def test_a_value_that_a_run_computes_is_named_with_its_option() -> None:
-    value = "TPB = int(cuda.get_current_device().WARP_SIZE // 4)"
+@pytest.mark.parametrize(
+    "value", ["TPB = int(cuda.get_current_device().WARP_SIZE // 4)", "TPB = int(__import__('sys').argv[1])"]
+)
+def test_a_value_that_a_run_computes_is_named_with_its_option(value: str) -> None:
     program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("TPB = 8", value)
     result = command("run", written(program), "--size", "33", "--device", "emulator")
     computed = "TPB of line 5 is computed when the program runs, which mmcore does not do"

@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.package import package_files
 from mmcore_sources.python_file.arrays import ArrayReader
+from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.program import Scope, parse_program
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
@@ -219,3 +220,8 @@ def test_the_types_of_arrays_are_read_as_far_as_literals_show_them(dtype: str, e
     program = parse_program(Path("my.py"), f"{imports}array = {expression}\n")
     array = ArrayReader(program).read(ast.Name("array"), Scope(), 9)
     assert (array.dtype or "unknown") == dtype
+
+
+def test_constants_see_the_programs_name_alone_on_the_command_line() -> None:
+    text = "import sys\nwords = sys.argv\ndef kernel():\n    return words\n"
+    assert FunctionInFile(Path("my.py"), text, "kernel").load(())() == ["my.py"]

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
+
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+COMMAND_LINE = ("sys.argv", "argv")
+"""The names of the words of a program's command line."""
 
 _ENVIRONMENT = ("os.environ.get", "environ.get", "os.getenv", "getenv")
 
 
 def with_defaults(tree: ast.Module) -> ast.Module:
-    """Return a tree in which variables of the environment and options of ``argparse`` have their literal defaults."""
+    """Return a tree in which variables of the environment and options of ``argparse`` have their literal defaults.
+
+    The command line has one word, the program's name.
+    """
     _Defaults(tree).visit(tree)
     return tree
 
@@ -40,8 +55,19 @@ class _Defaults(ast.NodeTransformer):
         match node:
             case ast.Call(called, [_, ast.Constant(value)], []) if ast.unparse(called) in _ENVIRONMENT:
                 return ast.copy_location(ast.Constant(value), node)
+            case ast.Call(ast.Name("len"), [words], []) if ast.unparse(words) in COMMAND_LINE:
+                return ast.copy_location(ast.Constant(1), node)
             case ast.Call(ast.Name("int"), [ast.Constant(value=str(text))], []) if text.strip().isdecimal():
                 return ast.copy_location(ast.Constant(int(text)), node)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Return the value that a comparison of two numbers chooses, as in ``16 if len(sys.argv) < 2 else …``."""
+        self.generic_visit(node)
+        match node.test:
+            case ast.Compare(ast.Constant(int(left)), [comparison], [ast.Constant(int(right))]):
+                compare = _COMPARISONS.get(type(comparison))
+                return node if compare is None else node.body if compare(left, right) else node.orelse
         return node
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmcore_sources.python_file.defaults import with_defaults
+from mmcore_sources.python_file.defaults import COMMAND_LINE, with_defaults
 
 _OPTIONS = ("device", "inline", "fastmath")
 """The options of decorators that are kept; signatures would compile at once, for a GPU."""
@@ -47,8 +49,19 @@ class FunctionInFile:
             if statement.lineno > self.lines_before:
                 ast.increment_lineno(statement, -self.lines_before)
         names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path), **given}
-        exec(compile(ast.Module(statements, []), str(self.path), "exec"), names)
+        with _command_line(str(self.path)):
+            exec(compile(ast.Module(statements, []), str(self.path), "exec"), names)
         return names[self.name]
+
+
+@contextmanager
+def _command_line(*words: str) -> Iterator[None]:
+    """Give the body a command line of its own in ``sys.argv``: that of this process is mmcore's."""
+    before, sys.argv = sys.argv, [*words]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 def _needed_statements(
@@ -113,7 +126,12 @@ def _imported(name: ast.alias) -> str:
 
 
 def _is_constant(value: ast.expr) -> bool:
-    """Return whether an expression consists of literals, names, arithmetic, and types such as ``float32(0)``."""
+    """Return whether an expression consists of literals, names, arithmetic, and types such as ``float32(0)``.
+
+    A word of the command line is none: there is only the program's name.
+    """
+    if any(isinstance(each, ast.Subscript) and ast.unparse(each.value) in COMMAND_LINE for each in ast.walk(value)):
+        return False
     calls = (each for each in ast.walk(value) if isinstance(each, ast.Call))
     types = ("int", "float", "int32", "int64", "float16", "float32", "float64", "ceil", "sqrt", "len", "min", "max")
     return all(ast.unparse(each.func).rpartition(".")[2] in types for each in calls)
