@@ -197,7 +197,8 @@ def test_a_size_has_the_remainders_that_its_reason_names(tmp_path: Path, constra
     sizes = examination(twin(tmp_path, "condition", constraints=constraints)).sizes
     reasons = {row["why"]: bool(row["m"] % 8 or row["n"] % 8) for row in sizes if "tiles" in row["why"]}
     remainders = {"tiles with remainders": True} if not constraints else {"other whole tiles": False}
-    assert reasons == {"whole tiles": False, **remainders}
+    lines = dict.fromkeys(("a column of tiles", "a row of tiles"), not constraints)
+    assert reasons == {"whole tiles": False, **remainders, **lines}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ BEFORE = """
 #define CHECK(call) if ((call) != cudaSuccess) exit(1)
 #define WAIT() CHECK(cudaDeviceSynchronize())
 __global__ void gemm(const float *A, const float *B, float *C, int m, int k, int l) { C[m] = A[k] * B[l]; }
+__global__ void flip(const float *from, float *to, int n) { to[threadIdx.x * n] = from[threadIdx.x]; }
 double seconds() { timeval now; gettimeofday(&now, 0); return now.tv_sec; }
 int main(int argc, char **argv) { const int n = 1000; float *a, *b, *c, *h = (float *)malloc(n * n * sizeof(float)); \
 cudaMalloc(&a, n * n * sizeof(float)); cudaMalloc(&b, n * n * sizeof(float)); cudaMalloc(&c, n * n * sizeof(float));

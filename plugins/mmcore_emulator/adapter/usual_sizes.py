@@ -100,12 +100,9 @@ class UsualSizes(AllowedSizes):
         )
         for size in edges:
             yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
-            if not self.kernel.in_program(size.problem, self.config):
-                several = itertools.product((2 * columns, columns), (32, 16, 64, 128))
-                of_tiles = ((n // rows * rows + rows, n, k) for n, k in several)
-                yield from self.first("whole tiles, more rows than columns", of_tiles)
         inside = ((rows * down, columns * along, k) for k in (35, 67) for down, along in ((1, 1), *whole))
         yield from self.first("a remainder of k alone", inside)
+        yield from self._rows_of_tiles()
         few = [FEW, 8, 16, 64, rows, columns]
         yield from self.first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, FEW)))
         yield from self.first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, FEW)))
@@ -115,6 +112,16 @@ class UsualSizes(AllowedSizes):
         )
         if self.kernel.strided:
             yield from self._gaps()
+
+    def _rows_of_tiles(self) -> Iterator[Size]:
+        """Yield a tall and a wide product, with remainders if the kernel's program may use them."""
+        rows, columns = (math.lcm(edge, self.multiple(axis) or 1) for edge, axis in zip(self.tile, "mn", strict=True))
+        tall = ((8 * rows + 1, FEW), (9 * rows, FEW), (8 * rows + 1, columns), (9 * rows, columns))
+        wide = ((FEW, 8 * columns + 1), (FEW, 9 * columns), (rows, 8 * columns + 1), (rows, 9 * columns))
+        for why, sides in (("a column of tiles", tall), ("a row of tiles", wide)):
+            sizes = ((m, n, k) for k in (3, 8, 16, 32, 64) for m, n in sides)
+            used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
+            yield from self.first(why, used)
 
     def _beyond_grid(self, elements: int) -> Iterator[Size]:
         """Yield a product with more elements of C than the threads, or more tiles, of a grid that grows no further.

@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.host_bugs.allocated_sizes import other_sides
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
+from mmcore_sources.cuda_file.host_bugs.other_kernels import other_kernels
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
@@ -62,6 +63,7 @@ def host_bugs(
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
     found += unfilled_inputs(host, launch, matrices) if launch else ()
+    found += other_kernels(host, launch, matrices) if launch else ()
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
