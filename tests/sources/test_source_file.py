@@ -617,10 +617,10 @@ def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
     assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
     assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
     wrong = BATCH.replace("b * M * K", "b * M * N")
-    warning = "goes M·N elements from one A of the batch to the next; a matrix A has K·M"
-    assert inferred(wrong).warnings == (f"line 6 {warning}",)
+    fault = "goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+    assert inferred(wrong).batch_faults == ((6, fault),)
     moved = wrong.replace("float s", "const float *P = A + b * M * N;\n    float s").replace("A[b * M * N + ", "P[")
-    assert inferred(moved).warnings == (f"line 5 {warning}",)
+    assert inferred(moved).batch_faults == ((5, fault),)
 
 
 def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:

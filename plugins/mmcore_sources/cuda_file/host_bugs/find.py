@@ -75,10 +75,10 @@ def host_bugs(
     found += [
         Bug("not-zeroed", launch.line, each.lacks, left_wrong) for each in inferred.unusual if each.lacks and launch
     ]
-    found += _batch_steps(launch, inferred) if launch else []
+    found += _batch_steps(inferred)
     if _adds(inferred) and "C" in matrices:
         found += repeated_sums(host, launches_of_kernel, matrices["C"])
-    own_lines = {each.line for each in launches_of_kernel}
+    own_lines = {*(each.line for each in launches_of_kernel), *(line for line, _ in inferred.batch_faults)}
     return tuple(
         Violation(
             bug.kind,
@@ -121,13 +121,13 @@ def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
     for launch in _launches_of(host, entry):
         found |= {*uncovered_product(host, launch, inferred)}
         found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
-        found |= {*_batch_steps(launch, inferred)}
+        found |= {*_batch_steps(inferred)}
     return found
 
 
-def _batch_steps(launch: HostLaunch, inferred: Inferred) -> list[Bug]:
-    """Return the wrong steps from one product of a launched batch to the next."""
-    return [Bug("batch-step", line, message, "C", launch.line) for line, message in inferred.batch_faults]
+def _batch_steps(inferred: Inferred) -> list[Bug]:
+    """Return the wrong steps from one product of a batch to the next."""
+    return [Bug("batch-step", line, message, "C") for line, message in inferred.batch_faults]
 
 
 def _launches_of(host: HostCode, entry: str) -> list[HostLaunch]:

@@ -49,13 +49,12 @@ class WrongStep(NamedTuple):
     elements: tuple[str, ...]
 
     def __str__(self) -> str:
-        step, elements = "·".join(self.step), "·".join(self.elements)
-        return f"line {self.line} {self._goes(step)}; a matrix {self.matrix} has {elements}"
+        return f"line {self.line} {self.fault({})}"
 
     def fault(self, numbers: Mapping[str, int]) -> str:
-        """Return the fault of the numbers of a program as a sentence; "" if the step is right or not known there."""
+        """Return the fault as a sentence, with the numbers of a program if they are known; "" if the step is right."""
         if not {*self.step, *self.elements} <= numbers.keys():
-            return ""
+            return f"{self._goes('·'.join(self.step))}; a matrix {self.matrix} has {'·'.join(self.elements)}"
         step, elements = (math.prod(numbers[name] for name in names) for names in (self.step, self.elements))
         if step == elements:
             return ""

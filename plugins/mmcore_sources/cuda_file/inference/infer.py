@@ -43,7 +43,7 @@ class Inferred:
         bugs: the bugs of host code that is not CUDA C++.
         launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
         line: the line of its launch in the file; 0 if there is none.
-        batch_faults: the lines and sentences of wrong steps to the next product of a batch, at the program's sizes.
+        batch_faults: the lines and sentences of wrong steps to the next product of a batch.
     """
 
     attributes: Mapping[str, Any]
@@ -167,8 +167,7 @@ def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
 
 
 def _batch_faults(kernel: SourceKernel, product: Product) -> list[tuple[WrongStep, str]]:
-    """Return the wrong steps to the next product of a batch, and their faults at the program's sizes, if known."""
+    """Return the wrong steps to the next product of a batch, and their faults; "" if the program's sizes show none."""
     roles = product.roles
     steps = wrong_steps(kernel.body, roles.pointers, roles.sizes) if roles.batch else ()
-    numbers = {} if is_one_product(kernel.launched) else kernel.launched
-    return [(step, step.fault(numbers)) for step in steps]
+    return [(step, "" if is_one_product(kernel.launched) else step.fault(kernel.launched)) for step in steps]
