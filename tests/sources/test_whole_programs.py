@@ -106,7 +106,8 @@ def test_a_kernel_wrong_where_rows_exceed_columns_fails_at_whole_tiles_too(folde
     text = text.replace("(N + 15) / 16", "N / 16").replace("c, N)", "c, N, N, N)")
     (folder / "my.cu").write_text(text)
     shown = run("-q").stdout
-    assert "at 144×16×16 (a column of tiles)" in shown and shown.endswith("TEST FAIL\n"), shown
+    assert "at 144×16×16 (a column of tiles)" in shown
+    assert shown.endswith("TEST FAIL\n"), shown
 
 
 def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:

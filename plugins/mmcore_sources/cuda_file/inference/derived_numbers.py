@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -44,9 +45,9 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
         sizes = HostSizes.of(launch, [each.name for each in parameters], others, {}, square=False)
         with contextlib.suppress(Unreadable):
             expression = sizes.number(reader, argument)
-            if not isinstance(expression, ast.Name) and names_in(expression) & others.keys():
-                if not _is_quotient(expression, parts):
-                    derived[name] = expression
+            depends = not isinstance(expression, ast.Name) and names_in(expression) & others.keys()
+            if depends and not _is_quotient(expression, parts):
+                derived[name] = expression
     return derived
 
 
@@ -63,8 +64,9 @@ def _parts(launch: HostLaunch, reader: Reader, pointers: Sequence[Node]) -> set[
 def _is_quotient(expression: ast.expr, divisors: set[int]) -> bool:
     """Return whether an expression is a size divided by one of some numbers, perhaps rounded up."""
     quotients = (each for each in ast.walk(expression) if isinstance(each, ast.BinOp | ast.Call))
-    return any(text in {f"{size} // {each}", f"ceil({size} / {each})"}
-               for text in map(ast.unparse, quotients) for each in divisors for size in names_in(expression))  # fmt: skip
+    pairs = itertools.product(names_in(expression), divisors)
+    parts = {text for size, each in pairs for text in (f"{size} // {each}", f"ceil({size} / {each})")}
+    return not parts.isdisjoint(map(ast.unparse, quotients))
 
 
 def with_derived_numbers(roles: Roles, derived: Mapping[str, ast.expr], parameters: tuple[Parameter, ...]) -> Roles:
