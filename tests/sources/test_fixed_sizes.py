@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mmcore.registry import registry
+from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_tools.conform.cases import find_cases
 from tests.command_line import mmcore as command
+from tests.sources.test_fixed_depth import STRIP
 from tests.sources.test_source_file import kernel
 
 EDGES = """#define PART 96
@@ -100,6 +104,21 @@ def test_hazards_are_looked_for_at_fixed_sizes_that_are_not_square(
     assert (status, "shared-race at edges.cu:11: at 128×64×256" in said) == (1, True)
     status, said = run(TILES, tmp_path, monkeypatch)
     assert (status, "TEST PASS at 128×64×256; not tried at other sizes" in said) == (0, True)
+
+
+def test_a_kernel_is_tested_at_the_sizes_that_its_source_fixes() -> None:
+    Path("tiles.cu").write_text(TILES)
+    shown = command("conform", "tiles.cu", "--device", "emulator", "--quiet")
+    fixed = "file.tiles: CONFORMS with m×n×k = 256×128×512, which the source fixes; tested at 128×64×256\n"
+    assert (shown.exit_code, shown.stdout) == (0, fixed)
+
+
+def test_a_kernel_is_tested_at_the_k_that_its_source_fixes() -> None:
+    found = kernel(STRIP)
+    whole = replace(found, constraints=(*found.constraints, *found.program_sizes))
+    cases = find_cases(whole, capability_properties((9, 0)))
+    sizes = [(case.cell.m % 8, case.cell.n % 8, case.cell.k) for case in cases.allowed]
+    assert ({*sizes}, len(sizes) > 9) == ({(0, 0, 24)}, True)
 
 
 def test_a_source_that_uses_parts_of_its_sizes_otherwise_keeps_them() -> None:

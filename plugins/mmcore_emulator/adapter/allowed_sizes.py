@@ -95,10 +95,8 @@ class AllowedSizes:
 
     def first(self, why: str, sizes: Iterable[tuple[int, int, int]], slower: float = 1) -> Iterator[Size]:
         """Yield the first size that is allowed and affordable, as :meth:`planned`."""
-        problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400) if min(size) > 0)
-        for asked in problems:
-            fixed = self.kernel.with_fixed_sizes(asked, self.config)
-            problem = fixed if (fixed.m, fixed.n) == (asked.m, asked.n) else asked
+        for size in (each for each in itertools.islice(sizes, 400) if min(each) > 0):
+            problem = with_fixed_depth(self.kernel, self.config, *size)
             if self.planned(problem, slower) is not None:
                 yield Size(problem, why)
                 return
@@ -161,6 +159,13 @@ class AllowedSizes:
                 extents += [size] if size < LARGEST_TILE else []
         common = math.lcm(*extents)
         return (common if common <= LARGEST_TILE else max(extents)) if extents else 0
+
+
+def with_fixed_depth(kernel: Kernel, config: Config, m: int, n: int, k: int) -> Problem:
+    """Return the product of so many rows and columns, with the k that its source fixes if it fixes k alone."""
+    problem = kernel.problem(m, n, k)
+    fixed = kernel.with_fixed_sizes(problem, config)
+    return fixed if (fixed.m, fixed.n) == (m, n) else problem
 
 
 def gapped(kernel: Kernel, problem: Problem, gaps: tuple[int, int, int]) -> Problem:

@@ -24,9 +24,11 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_emulator.adapter.allowed_sizes import with_fixed_depth
+from mmcore_tools.conform.fixed_sizes import fixed_products
 from mmcore_tools.conform.outcome import Case, Cases
 from mmcore_tools.conform.random_sizes import MOST_WORK, affordable, random_sizes, work
-from mmcore_tools.conform.usual_sizes import usual_sizes
+from mmcore_tools.conform.usual_sizes import usual_sizes, varied
 
 MOST_PER_CONFIG = 96
 """Products tested in each config."""
@@ -47,7 +49,7 @@ _DIRECTIONS = ("m", "n", "k", "mn", "mk", "nk", "mnk")
 _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
-_THREADS, _LARGEST_INT = 1024, 2**31 - 1
+_THREADS = 1024
 _GAP_STEPS, _MOST_GAP = (1, 4, 8, 16), 9  # leading dimensions of random products are multiples of these
 # Thorough cases in each config: so many of them, of so much work in whole tiles, these first.
 _THOROUGH, _THOROUGH_WORK = 16, 1 << 23
@@ -151,7 +153,7 @@ class _Search:
     def random_products(self, rng: random.Random) -> _Products:
         """Yield allowed products of random sizes, half of them with gaps between rows if the kernel allows gaps."""
         rows, columns = self._tiles[0]
-        further = _varied(self._base, "k", ((1, step) for step in range(1, _STEPS_AWAY + 1)))
+        further = varied(self._base, "k", ((1, step) for step in range(1, _STEPS_AWAY + 1)))
         step = next((each.k - self._base.k for each in self._allowed(further)), self._base.k)
         done = 0
         for why, sizes in random_sizes(rows, columns, step, rng):
@@ -177,18 +179,22 @@ class _Search:
         """Return the first allowed product, if any."""
         return ((why, problem) for problem in itertools.islice(self._allowed(problems), 1))
 
-    def _sized(self, sizes: Iterable[Iterable[int]]) -> Iterator[Problem]:
-        return (self.kernel.problem(*each) for each in sizes)
+    def _sized(self, sizes: Iterable[Sequence[int]]) -> Iterator[Problem]:
+        return (with_fixed_depth(self.kernel, self.config, *each) for each in sizes)
 
     @cached_property
     def _base(self) -> Problem:
-        """The allowed product whose neighbours are tried: about one block, a square, or the product of least work."""
+        """The allowed product whose neighbours are tried: about one block, a square, or the product of least work.
+
+        Of a kernel whose source fixes its sizes, it is one of those.
+        """
         block = self.config.block
         flat = ((size, block.x, size) for size in range(min(block.x, 32), 129))
         one_block = _SQUARES[max(block) - 1 :] if max(block) ** 3 * 4 <= USUAL_WORK else flat
         multiples = (factor * extent for extent in block for factor in (1, 2, 3, 4, 6, 8))
         others = sorted(itertools.product({1, 16, *multiples, *_LARGE}, repeat=3), key=math.prod)
-        for problem in self._allowed(self._sized(itertools.chain(one_block, _SQUARES, others))):
+        usual = self._sized(itertools.chain(one_block, _SQUARES, others))
+        for problem in self._allowed(itertools.chain(fixed_products(self.kernel, self.config), usual)):
             return problem
         raise InvalidKernel(f"{self.kernel.name}: no product was found that is allowed with {self.config}")
 
@@ -196,9 +202,10 @@ class _Search:
         for number, problem in enumerate(itertools.islice(self._allowed(self._sized(_SQUARES)), 4)):
             yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
         yield "a whole block", self._base
+        yield from (("sizes that the source fixes", each) for each in fixed_products(self.kernel, self.config))
         rows, columns = self._tiles[0]
         for why, sizes in usual_sizes(self.config.block, rows, columns, USUAL_WORK):
-            yield why, self.kernel.problem(*sizes)
+            yield why, with_fixed_depth(self.kernel, self.config, *sizes)
         # Some mistakes need many tiles each way.
         counts = ((count * rows, count * columns) for count in (9, 5, 3))
         wide = [sizes for m, n in counts for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))]
@@ -210,7 +217,7 @@ class _Search:
         deep = list(self._sized([(m + 1, n + 1, k + 1), (m, n, k)]))
         yield from self._first("a deep grid of tiles", deep)
         for axis in "mnk":
-            smaller = _varied(self._base, axis, ((0, size) for size in range(1, getattr(self._base, axis))))
+            smaller = varied(self._base, axis, ((0, size) for size in range(1, getattr(self._base, axis))))
             yield from self._first(f"the smallest {axis} allowed", smaller)
         for problem in (self._base, *deep) if self.kernel.strided else ():
             yield from self._with_gaps(problem)
@@ -218,7 +225,7 @@ class _Search:
             # A kernel's tile may be many times as large as its block.
             starts = (self.kernel.problem(_THIN, _THIN, _THIN), self._base)
             long = [(0, _LONG + step) for step in range(_STEPS_AWAY)]
-            yield from self._first(f"a long {axis}", (each for start in starts for each in _varied(start, axis, long)))
+            yield from self._first(f"a long {axis}", (each for start in starts for each in varied(start, axis, long)))
         yield from self._neighbours()
 
     @cached_property
@@ -234,14 +241,14 @@ class _Search:
     def _tile(self, axis: str, number: int) -> int:
         """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""
         extent = USUAL_TILE
-        problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
+        problems = varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
         blocks = (self.kernel.launches(each, self.config, self.device)[number].grid_dim.size for each in problems)
         with contextlib.suppress(InvalidKernel, IndexError):
             first = next(blocks)
             changed = (size for size, several in enumerate(blocks, 1) if several != first)
             # A grid that is rounded down has no block below the first whole tile.
             extent = next((size + (first == 0) for size in changed), USUAL_TILE)
-        multiples = _varied(self._base, axis, ((0, size) for size in range(extent, _LARGEST + 1, extent)))
+        multiples = varied(self._base, axis, ((0, size) for size in range(extent, _LARGEST + 1, extent)))
         return next((getattr(each, axis) for each in self._allowed(multiples)), extent)
 
     def _with_gaps(self, problem: Problem) -> _Products:
@@ -269,7 +276,7 @@ class _Search:
             movable = False
             for name, sign in (("more", 1), ("less", -1)):
                 why = f"{name} {' = '.join(axes)}"
-                near = list(_varied(self._base, axes, ((1, sign * step) for step in range(1, _STEPS_AWAY + 1))))
+                near = list(varied(self._base, axes, ((1, sign * step) for step in range(1, _STEPS_AWAY + 1))))
                 yield from (allowed := list(self._first(why, near)))
                 movable |= bool(allowed)
                 yield from [(why, each) for each in near if self.kernel.violations(each, self.config)][:1]
@@ -292,12 +299,4 @@ class _Search:
             with contextlib.suppress(InvalidBlock, InvalidConfig):
                 yield self._base, self.kernel.config(**{**free, **change})
         changed = [(1, 1), (1, -1), (1, 2), (1, -2), *((1 << shift, 0) for shift in range(1, 31))]
-        yield from ((problem, self.config) for axes in _DIRECTIONS for problem in _varied(self._base, axes, changed))
-
-
-def _varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int]]) -> Iterator[Problem]:
-    """Yield the base with some sizes multiplied by a factor and increased by a number, if they fit a C int."""
-    for factor, number in changes:
-        sizes = {axis: factor * getattr(base, axis) + number for axis in axes}
-        if all(1 <= size <= _LARGEST_INT for size in sizes.values()):
-            yield replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **sizes})
+        yield from ((problem, self.config) for axes in _DIRECTIONS for problem in varied(self._base, axes, changed))

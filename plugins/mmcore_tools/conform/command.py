@@ -24,6 +24,7 @@ from mmcore.verdict import NOT_EXECUTED, missing_lines, places
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
+from mmcore_tools.conform.fixed_sizes import tested_sizes
 from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, are_remainders_of_k, groups
 from mmcore_tools.conform.separating import separating_multiples
 
@@ -114,12 +115,13 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
     result = summary(conformance)
     if quiet:
         return [result]
+    others = conformance.left_out
     facts = [
         ("device", conformance.device),
         ("sanitizer", conformance.sanitizer),
         ("seed", str(conformance.seed)),
         ("tested", f"{conformance.configs}; --config selects another, --all every one" if conformance.configs else ""),
-        ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
+        ("left out", f"{others} more product{'s' * (others > 1)} that it allows" if others else ""),
         ("not executed", places(conformance.not_executed)),
     ]
     counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
@@ -140,7 +142,8 @@ def summary(conformance: Conformance) -> str:
         result = f"NOT FINISHED{stopped}"
     else:
         lines = missing_lines(conformance.not_executed)
-        result = f"CONFORMS{conformance.configs and f' in {conformance.configs}'}"
+        fixed = tested_sizes(conformance.kernel, (each.case for each in conformance.of("product") if each.case))
+        result = f"CONFORMS{conformance.configs and f' in {conformance.configs}'}{fixed and f' with {fixed}'}"
         result += f"; {NOT_EXECUTED}{lines}" if lines else ""
         result = f"NOT TESTED: {conformance.untested}" if conformance.untested else result
     return f"{conformance.kernel.name}: {result}"

@@ -1,11 +1,15 @@
-"""Sizes around a block and a tile, which show most mistakes of kernels."""
+"""Sizes around a block and a tile, which show most mistakes of kernels, and sizes around another product's."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
+
+_LARGEST_INT = 2**31 - 1
 
 
 def usual_sizes(block: Dim3, rows: int, columns: int, work: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
@@ -36,6 +40,14 @@ def usual_sizes(block: Dim3, rows: int, columns: int, work: int) -> Iterator[tup
     yield "whole tiles and a rest", (rows + 1, columns + 1, 33)
     yield "whole tiles", (2 * rows, 2 * columns, 32)
     yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, 31)
+
+
+def varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int]]) -> Iterator[Problem]:
+    """Yield the base with some sizes multiplied by a factor and increased by a number, if they fit a C int."""
+    for factor, number in changes:
+        sizes = {axis: factor * getattr(base, axis) + number for axis in axes}
+        if all(1 <= size <= _LARGEST_INT for size in sizes.values()):
+            yield replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **sizes})
 
 
 def _prime(least: int, *others: int) -> int:
