@@ -79,3 +79,21 @@ def test_hints_name_the_members_that_are_sizes(folder: Path) -> None:
 def test_sizeof_rounds_a_structure_up_to_its_alignment(structure: str, nbytes: str) -> None:
     host = HOST.format(kernel=NAIVE, code="mul<<<4 * w, 64, sizeof(Stage)>>>(x, y, z, w);")
     assert launch_text(kernel(f"{structure}\n{host}")).shared_bytes == nbytes
+
+
+@pytest.mark.parametrize(
+    "copies", ["Matrix A, B, C; A.width = A.height = 640; B = A; C = B;", "Matrix A = {640, 640}; Matrix B = A, C = A;"]
+)
+def test_a_structure_that_is_copied_has_the_sizes_of_the_other(copies: str) -> None:
+    text = f"""
+typedef struct {{ int width, height; float *elements; }} Matrix;
+__global__ void mul(Matrix A, Matrix B, Matrix C)
+{{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int i = 0; i < A.width; i++) sum += A.elements[row * A.width + i] * B.elements[i * B.width + col];
+    C.elements[row * C.width + col] = sum;
+}}
+int main() {{ {copies} mul<<<dim3(C.width / 16, C.height / 16), dim3(16, 16)>>>(A, B, C); }}
+"""
+    assert inferred(text).launched_sizes == (640, 640, 640)

@@ -324,9 +324,14 @@ class Reader:
             return ast.Constant(MULTIPROCESSORS), False
         if is_set_by_call(self.scope, owner, self.line):
             raise Unreadable(name)
-        if (assignment := last_assignment(self.scope, name, self.line)) is not None:
-            return self._as_set(name, assignment, assignment.children[2], depth)
         initial = initial_value(self.scope, owner, self.line)
+        assignment, copy = (last_assignment(self.scope, each, self.line) for each in (name, owner))
+        copied = copy.children[2] if copy is not None else initial[1] if initial is not None else None
+        if assignment is not None and (copied is None or copied.start_byte < assignment.start_byte):
+            return self._as_set(name, assignment, assignment.children[2], depth)
+        if copied is not None and copied.type == "identifier":
+            of_copied = parse_expression(f"{text_of(copied)}.{member}")
+            return replace(self, line=copied.start_point.row + 1)._typed(of_copied, depth + 1)
         structure = self.source.constants.get(owner) if initial is None else initial[1]
         if structure is not None and (value := member_values(self.source, structure).get(member)) is not None:
             return replace(self, line=structure.start_point.row + 1)._typed(value, depth + 1)
