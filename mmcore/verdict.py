@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from mmcore.devices.guessed_memory import without_consequences
 from mmcore.devices.violations import Violation
 from mmcore.plugins import instance_of
 from mmcore.registry import registry
@@ -100,6 +101,7 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
         )
     if not result.violations:
         return result
+    result = replace(result, violations=without_consequences(result.violations, kernel.launch))
     faults = {*map(str, result.violations)}
     warnings = tuple(each for each in result.warnings if each not in faults)
     return replace(result, warnings=warnings, times=(), compared=())

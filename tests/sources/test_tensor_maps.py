@@ -10,7 +10,7 @@ import pytest
 from mmcore import InvalidKernel, TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from tests.command_line import mmcore as command
-from tests.sources.test_source_file import grid, kernel
+from tests.sources.test_source_file import grid, kernel, launch_text
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -199,6 +199,34 @@ def test_without_host_code_the_suggested_boxes_can_be_pasted(folder: Path) -> No
     assert "--args A:32x8:0,B:16x8:0,C,m,n,k" in suggested
     output = command(*shlex.split(suggested)[1:]).output
     assert "hint: without a remainder, at 64×48×64, the product is right" in output
+
+
+def test_without_host_code_copies_show_the_grid_and_a_structure_the_shared_memory() -> None:
+    """The store's index is in a function, and the structure has 2048 + 1024 floats and a barrier, and 127 before it."""
+    store = "store(out, sum, N, blockIdx.y * BM + y, blockIdx.x * BN + x);"
+    helper = "__device__ void store(float *out, float sum, int N, int y, int x) { out[y * N + x] = sum; }\n"
+    aligned = "(Tiles *)(((uintptr_t)bytes + 127) / 128 * 128)"
+    changes = {
+        **BY_VALUE,
+        "out[(blockIdx.y * BM + y) * N + blockIdx.x * BN + x] = sum;": store,
+        "__device__ void copy": helper + "__device__ void copy",
+        "reinterpret_cast<Tiles *>(bytes)": aligned,
+    }
+    found = kernel(source("", changes), args="A:32x8:0,B:16x8:0,C,m,n,k".split(","), block=(512,))
+    rule = launch_text(found)
+    assert (rule.grid, rule.shared_bytes, rule.guessed_array) == ("ceil(n / 16), ceil(m / 32)", "1792", "")
+
+
+def test_an_access_behind_a_guessed_shared_memory_is_the_only_fault(folder: Path) -> None:
+    text = source("").replace("*reinterpret_cast<Tiles *>(bytes)", "*(Tiles *)(void *)(bytes + FAR)")
+    text = text.replace("struct Tiles", "#define FAR (12000 * sizeof(float))\nstruct Tiles")
+    text = text.replace("Tiles {", "Tiles : Base {").replace("struct Tiles", "struct Base {}; struct Tiles")
+    (folder / "my.cu").write_text(text)
+    args = "run my.cu --args A:32x8:0,B:16x8:0,C,m,n,k --block 512 -m 64 -n 64 -k 32 --device emulator"
+    output = command(*shlex.split(args)).stdout
+    assert output.count("the 49152 bytes of dynamic shared memory are a guess, and too few") == 1
+    assert [each for each in ("mbarrier-misuse", "early-wait", "unfinished-copy", "warning:") if each in output] == []
+    assert "hint: with --shared 98304 the product is right at" in output
 
 
 def test_a_box_for_a_pointer_is_refused(folder: Path) -> None:

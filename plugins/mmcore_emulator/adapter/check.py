@@ -12,6 +12,7 @@ import numpy as np
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
+from mmcore.devices.guessed_memory import without_consequences
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
@@ -174,6 +175,7 @@ def sanitized_run(
     kernel = loaded.plan.kernel
     found = with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
     found += _unwritten(problem, shadows.of(output.array))
+    found = [*without_consequences(found, kernel.launch)]
     return [replace(each, hint=_in_its_language(each.hint, kernel)) for each in found]
 
 

@@ -19,7 +19,7 @@ from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
-from mmcore_sources.cuda_file.hints.larger_shared import larger_shared
+from mmcore_sources.cuda_file.hints.larger_shared import is_guess_too_small, larger_shared
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
 from mmcore_sources.cuda_file.hints.readings import exchanged, readings
 from mmcore_sources.cuda_file.hints.right_maps import right_maps
@@ -56,6 +56,9 @@ def hints(result: Result) -> Iterator[str]:
         return
     if (allowed := allowed_sizes(result, file.kernel)) is not None:
         yield allowed
+        return
+    if is_guess_too_small(result, file):
+        yield from larger_shared(result, file)
         return
     yield from rounded_down(result, file)
     # Whole tiles first: where they are right, a change of a word is looked for only for a short time.

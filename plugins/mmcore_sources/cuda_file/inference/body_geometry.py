@@ -47,7 +47,7 @@ def by_body(
         return None, None
     if names_in(width) & set(SIZES):  # blocks along x count tiles, which its index divides by the tiles of a row
         return None, None
-    why = "the source's index into C"
+    why = layout.why
     if layout.flat:
         elements = ast.BinOp(ast.Name("m"), ast.Mult(), ast.Name("n"))
         if threads_per_element > 1:

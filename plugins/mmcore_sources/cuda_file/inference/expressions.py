@@ -163,7 +163,8 @@ class LaunchText:
 
     ``cluster`` is asked for by the launch, and ``compiled_cluster`` by ``__cluster_dims__``. ``rounded_up`` is the
     change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
-    ``other`` is another instance with the same geometry. ``tile`` is that of ``CountsTiles``.
+    ``other`` is another instance with the same geometry. ``tile`` is that of ``CountsTiles``, and ``guessed_array``
+    that of ``GuessesShared``.
     """
 
     grid: str
@@ -174,6 +175,7 @@ class LaunchText:
     rounded_up: str = ""
     other: OtherInstance | None = None
     tile: tuple[int, int] | None = None
+    guessed_array: str = ""
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]

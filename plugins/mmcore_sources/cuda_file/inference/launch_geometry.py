@@ -19,6 +19,8 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import body_geometry, geometry
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes
+from mmcore_sources.cuda_file.inference.copied_tiles import layout_of_copies
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -46,7 +48,7 @@ def launch_geometry(
     lengths = ("m" if by_columns and not roles.square else "n", "ldc")
     strides = {name for name, role in roles.sizes.items() if role in lengths}
     layout = layout_of(body, roles.pointers["C"], strides)
-    layout = layout.turned() if layout is not None and by_columns else layout
+    layout = layout.turned() if layout is not None and by_columns else layout or layout_of_copies(body, roles.pointers)
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:
@@ -93,11 +95,18 @@ def launch_geometry(
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     alone = len(source.functions) == 1
     extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
-    unknown = extern and launch is None
+    carved = carved_bytes(reader, body) if extern and launch is None else None
+    unknown = extern and launch is None and carved is None
     usual_bytes = ast.Constant(_MOST_SHARED if unknown else 0)
-    dynamic = str(given.get("shared", ast.unparse(shared or usual_bytes)))
+    dynamic = str(given.get("shared", ast.unparse(shared or carved or usual_bytes)))
     if extern or ("shared" not in given and shared is not None):
-        why = "its extern array has no size" if unknown else "as launched"
+        why = (
+            "its extern array has no size"
+            if unknown
+            else "the structure in its extern array"
+            if carved
+            else "as launched"
+        )
         notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)

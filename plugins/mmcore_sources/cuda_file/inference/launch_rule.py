@@ -11,6 +11,7 @@ from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.carved_memory import unsized_arrays
 from mmcore_sources.cuda_file.inference.counted_tiles import counted_tile
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -71,7 +72,15 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         notes.append(Note("launch", "ordinary", why, ""))
     cooperative, cluster = source.cooperative and ordinary is None, launched_cluster(source, launch)
-    text = LaunchText(grid, str(shared), cooperative, cluster, compiled_cluster(kernel))
+    guessed = any(note.what == "dynamic shared bytes" and note.guessed for note in notes)
+    text = LaunchText(
+        grid,
+        str(shared),
+        cooperative,
+        cluster,
+        compiled_cluster(kernel),
+        guessed_array=next(iter(unsized_arrays(body)), "") if guessed else "",
+    )
     if text.blocks_per_cluster:
         constraints.append(WholeClusters(text, roles.square))
     if (text.rounds_down or text.vectors) and "gridDim" not in text_of(body.function.body):

@@ -24,6 +24,7 @@ class Layout:
     down: tuple[str, ...] = ()  # factors of a loop's variable: the rows and columns between a thread's elements
     across: tuple[str, ...] = ()
     looped: bool = False  # True if a loop's variable is in the index, so that a thread computes several elements
+    why: str = "the source's index into C"  # what shows the mapping
 
     def turned(self) -> Layout:
         """Return the layout for a C that is stored by columns."""

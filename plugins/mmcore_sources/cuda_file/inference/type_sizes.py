@@ -113,7 +113,9 @@ def _alignments(nodes: Iterable[Node]) -> tuple[Node, ...]:
 
 
 def _members(structure: Node) -> tuple[_Member, ...] | None:
-    """Return the members of a structure; None if it contains others than numbers, arrays and structures."""
+    """Return the members of a structure; None if it inherits, or has others than numbers, arrays and structures."""
+    if any(each.type == "base_class_clause" for each in structure.children):
+        return None
     body, members = structure.child_by_field_name("body"), list[_Member]()
     for field in data_fields(body) if body is not None else ():
         written = field.child_by_field_name("type")
