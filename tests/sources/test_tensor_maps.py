@@ -212,7 +212,7 @@ def test_without_host_code_copies_show_the_grid_and_a_structure_the_shared_memor
         "__device__ void copy": helper + "__device__ void copy",
         "reinterpret_cast<Tiles *>(bytes)": aligned,
     }
-    found = kernel(source("", changes), args="A:32x8:0,B:16x8:0,C,m,n,k".split(","), block=(512,))
+    found = kernel(source("", changes), args=["A:32x8:0", "B:16x8:0", *"Cmnk"], block=(512,))
     rule = launch_text(found)
     assert (rule.grid, rule.shared_bytes, rule.guessed_array) == ("ceil(n / 16), ceil(m / 32)", "1792", "")
 
