@@ -8,6 +8,7 @@ import pytest
 
 from mmcore import InvalidKernel
 from mmcore_sources.cuda_file.inference.infer import infer
+from tests.command_line import mmcore as command
 
 LOOPED = """
 __global__ void steps(const float *a, const float *b, float *c, int n, int begun)
@@ -101,6 +102,33 @@ def test_a_counter_that_its_kernel_resets_is_no_matrix() -> None:
     reset = "if (blockIdx.x == 0 && threadIdx.x == 0) *next = 0;"
     found = infer(Path("/folder/my.cu"), text.replace("AFTER", reset), {}).attributes["arguments"]
     assert [getattr(each, "name", each) for each in found] == ["A", "B", "C", "next", "m", "n", "k"]
+
+
+def test_parts_of_sums_that_the_last_block_adds_are_no_c(folder: Path) -> None:
+    (folder / "my.cu").write_text("""
+__device__ unsigned done;
+__global__ void splits(const float *A, const float *B, float *part, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 8 + threadIdx.y, col = blockIdx.x * 8 + threadIdx.x, first = blockIdx.z * ((k + 1) / 2);
+    float sum = 0;
+    for (int p = first; row < m && col < n && p < min(k, first + (k + 1) / 2); p++)
+        sum += A[row * k + p] * B[p * n + col];
+    if (row < m && col < n) part[(blockIdx.z * m + row) * n + col] = sum;
+    __threadfence();
+    __syncthreads();
+    __shared__ bool last;
+    if (threadIdx.x + threadIdx.y == 0) last = atomicAdd(&done, 1) == gridDim.x * gridDim.y * 2 - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (int i = threadIdx.y * 8 + threadIdx.x; i < m * n; i += 64) C[i] = part[i] + part[m * n + i];
+    if (threadIdx.x + threadIdx.y == 0) done = 0;
+}
+void f(int m, int n, int k) { splits<<<dim3((n + 7) / 8, (m + 7) / 8, 2), dim3(8, 8)>>>(a, b, p, c, m, n, k); }
+""")
+    result = command("run", "my.cu", "--device", "emulator")
+    assert "arguments A, B, part=zeros, C, m, n, k" in result.stderr
+    assert result.stdout.splitlines()[-1] == "TEST PASS"
 
 
 def test_a_launch_for_each_step_of_a_loop_is_named_by_its_line() -> None:

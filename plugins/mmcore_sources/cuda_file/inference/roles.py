@@ -43,6 +43,7 @@ _ADVICE = {"Accessor": "; take pointers instead, such as a.data_ptr<float>()"}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 ZEROS = bytes(4 << 20)
 """The content of a parameter that may be a bias or the like."""
+_ROOM = 64 << 20  # bytes
 _OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name
 
 
@@ -110,8 +111,10 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores if pointer not in counters))
     writable = [each for each in pointers if not each.const]
     last = writable[0] if len(writable) == 1 else pointers[-1]
-    output = next((each for each in pointers if each.name in written[:1]), last)
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
+    of_c = [each.name for each in named if (match := MATRIX.fullmatch(each.name.casefold())) and match[1] == "c"]
+    written = sorted(written, key=lambda name: name not in of_c)  # parts of sums may be stored before
+    output = next((each for each in pointers if each.name in written[:1]), last)
     maps = [each for each in pointers if each.is_tensor_map]
     likely = sorted(
         pointers,
@@ -121,8 +124,20 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     return frozenset(each.name for each in pointers if each not in kept)
 
 
+def _other_array(name: str, body: Body) -> Workspace:
+    """Return the memory of a pointer that is no matrix: zeros, and room for what the kernel stores there itself."""
+    is_stored = any(pointer == name for pointer, _ in body.stores)
+    return Workspace(name, _ROOM if is_stored else len(ZEROS), ZEROS)
+
+
 def _roles_with_zeros(
-    function: Function, zeros: frozenset[str], launched: Mapping[str, int], unused: Mapping[str, int], *, by_rows: bool
+    function: Function,
+    body: Body,
+    zeros: frozenset[str],
+    launched: Mapping[str, int],
+    unused: Mapping[str, int],
+    *,
+    by_rows: bool,
 ) -> Roles:
     """Return the roles of a function of which some pointers get zeros, such as a bias."""
     rest = replace(function, parameters=tuple(each for each in function.parameters if each.name not in zeros))
@@ -133,9 +148,7 @@ def _roles_with_zeros(
         option = ",".join("0" if each.name in zeros else next(words) for each in function.parameters)
         raise LacksOption(str(error), f"--args {option}") from None
     known = iter(roles.arguments)
-    arguments = (
-        Workspace(each.name, content=ZEROS) if each.name in zeros else next(known) for each in function.parameters
-    )
+    arguments = (_other_array(each.name, body) if each.name in zeros else next(known) for each in function.parameters)
     why = f"of {len(zeros) + len('ABC')} pointers, {' and '.join(sorted(zeros))} may be no matrix and gets zeros"
     return replace(roles, arguments=tuple(arguments), why=why, guessed=True)
 
@@ -165,7 +178,7 @@ def roles_of(
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, {rows} {one}, can be run")
     refuse_tile_counters(function, frozenset(each.name for each in function.parameters if each.pointer))
     if zeros := _zeros(function, body):
-        return _roles_with_zeros(function, zeros, launched, unused, by_rows=by_rows)
+        return _roles_with_zeros(function, body, zeros, launched, unused, by_rows=by_rows)
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
