@@ -38,6 +38,56 @@ def test_the_arguments_of_a_launch_give_the_type_of_a_template(host: str) -> Non
     assert found.entry.startswith("linear<")
 
 
+OF_STRUCTURES = """
+template <class T, class I = int> struct Matrix { T *data; I rows, cols; };
+template <class E, class U, class I = int>
+__global__ void product(Matrix<const E> a, Matrix<E> b, Matrix<U, I> c)
+{
+    int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
+    if (i >= c.rows || j >= c.cols) return;
+    U sum = 0;
+    for (int p = 0; p < a.cols; p++) sum += (U)a.data[i * a.cols + p] * (U)b.data[p * b.cols + j];
+    c.data[i * c.cols + j] = sum;
+}
+"""
+DECLARED = "Matrix<const half> a; Matrix<half> b; Matrix<double> c;"
+WRAPPED = """template <class T, class V> void go(Matrix<const T> x, Matrix<T> y, Matrix<V> z)
+{
+    product<<<dim3(8, 8), dim3(8, 8)>>>(x, y, z);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        f"int main() {{ {DECLARED} product<half, double><<<dim3(8, 8), dim3(8, 8)>>>(a, b, c); }}",
+        f"int main() {{ {DECLARED} product<half><<<dim3(8, 8), dim3(8, 8)>>>(a, b, c); }}",
+        f"int main() {{ {DECLARED} product<<<dim3(8, 8), dim3(8, 8)>>>(a, b, c); }}",
+        f"{WRAPPED} int main() {{ {DECLARED} go(a, b, c); }}",
+        f"using Out = Matrix<double>; {WRAPPED} int main() {{ Matrix<const half> a; Out c; go(a, b, c); }}",
+        f"{WRAPPED} int main() {{ auto a = make<half>(8); auto c = Matrix<double>{{p, 8, 8}}; go(a, a, c); }}",
+        "template __global__ void product<half, double>(Matrix<const half>, Matrix<half>, Matrix<double>);",
+    ],
+)
+def test_the_elements_of_structures_have_the_type_of_the_launch(host: str) -> None:
+    found = kernel(OF_STRUCTURES + host, block="8x8")
+    assert (found.dtype, found.output, found.entry) == ("float16", "float64", "product<half, double, int>")
+
+
+def test_a_structure_may_be_an_alias_of_an_instance() -> None:
+    text = OF_STRUCTURES.replace(
+        "template <class E, class U, class I = int>", "typedef Matrix<const half> In;\nusing Out = Matrix<double>;"
+    )
+    text = (
+        text.replace("<const E> a, Matrix<E> b, Matrix<U, I> c", "")
+        .replace("Matrix)", "In a, In b, Out c)")
+        .replace("U", "double")
+    )
+    found = kernel(text + "int main() { product<<<dim3(8, 8), dim3(8, 8)>>>(a, b, c); }")
+    assert (found.dtype, found.output) == ("float16", "float64")
+
+
 @pytest.mark.parametrize("host", ["", "int main() { auto x = get(); linear<<<1, dim3(9, 9)>>>(x, x, x, 9, 9, 9, 0); }"])
 def test_a_type_that_nothing_shows_is_float(host: str) -> None:
     assert kernel(PRODUCT + host, block="9x9", grid="ceil(n / 9), ceil(m / 9)").dtype == "float32"

@@ -37,8 +37,7 @@ class Function:
 
     def with_types(self, types: Mapping[str, str]) -> Function:
         """Return the instance of a template whose type parameters stand for ``types``."""
-        parameters = (replace(each, type=types.get(each.type, each.type)) for each in self.parameters)
-        return replace(self, parameters=tuple(parameters))
+        return replace(self, parameters=tuple(each.with_types(types) for each in self.parameters))
 
 
 def function_of(node: Node) -> Function | None:

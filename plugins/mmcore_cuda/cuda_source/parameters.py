@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
 
@@ -30,6 +31,11 @@ class Parameter:
     def is_tensor_map(self) -> bool:
         """True for a tensor map, or a pointer to one."""
         return "CUtensorMap" in self.type
+
+    def with_types(self, types: Mapping[str, str]) -> Parameter:
+        """Return the parameter, with its members, of an instance whose type parameters stand for ``types``."""
+        members = tuple(each.with_types(types) for each in self.members)
+        return replace(self, type=types.get(self.type, self.type), members=members)
 
     def __str__(self) -> str:
         return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()

@@ -15,7 +15,7 @@ from mmcore_cuda.cuda_source.structures import (
     members_of,
     members_of_instance,
     names_of_structure,
-    type_parameters,
+    template_parameters,
     unpacked,
 )
 from mmcore_cuda.cuda_source.tokens import without_comments
@@ -29,7 +29,7 @@ from mmcore_cuda.cuda_source.tree import (
     walk,
 )
 
-_TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
+_TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?:<[\w:, ]*>)?(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
 _TYPEDEF = re.compile(rf"typedef {_TYPE} ?\b(\w+){_LENGTHS};")
 _ALIAS = re.compile(rf"using (\w+) ?= ?{_TYPE}{_LENGTHS};")
@@ -85,7 +85,7 @@ class Program:
     constants: dict[str, Node]
     types: dict[str, str]
     structures: dict[str, tuple[Parameter, ...]]
-    generic: dict[str, tuple[str, ...]]  # the type parameters of each structure that is a template
+    generic: dict[str, tuple[Parameter, ...]]  # the parameters of each structure that is a template
     instances: dict[str, HostLaunch]  # the explicit instantiations of ``__global__`` templates, without launch
     error_line: int  # the first line that is not C++; 0 if there is none
     cooperative: bool  # True if it synchronises the whole grid
@@ -170,7 +170,7 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
     structures: dict[str, tuple[Parameter, ...]] = {}
-    generic: dict[str, tuple[str, ...]] = {}
+    generic: dict[str, tuple[Parameter, ...]] = {}
     instances: dict[str, HostLaunch] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
@@ -207,7 +207,7 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
                 constants.setdefault(text_of(node.children[0]), value)
             case "struct_specifier" | "class_specifier" if members := members_of(node):
                 structures |= dict.fromkeys(names_of_structure(node), members)
-                generic |= dict.fromkeys(names_of_structure(node), type_parameters(node))
+                generic |= dict.fromkeys(names_of_structure(node), template_parameters(node))
             case "type_definition" if match := _TYPEDEF.fullmatch(text_of(node)):
                 types |= _alias(match[2], match[1], match[3])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):

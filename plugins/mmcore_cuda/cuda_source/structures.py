@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -56,16 +57,17 @@ def data_fields(body: Node) -> Iterator[Node]:
 
 
 def members_of_instance(
-    type_: str, structures: Mapping[str, tuple[Parameter, ...]], generic: Mapping[str, tuple[str, ...]]
+    type_: str, structures: Mapping[str, tuple[Parameter, ...]], generic: Mapping[str, tuple[Parameter, ...]]
 ) -> tuple[Parameter, ...]:
     """Return the members of a structure, an instance of a template, or a vector such as ``int3``; else none.
 
-    ``structures`` are the members of each structure, ``generic`` the type parameters of those that are templates.
+    ``structures`` are the members of each structure, ``generic`` the parameters of those that are templates.
     """
     name, _, listed = type_.partition("<")
     word = name.rpartition("::")[2].strip()
     types = [each.strip() for each in listed.rpartition(">")[0].split(",")]
-    meant = dict(zip(generic.get(word, ()), types, strict=False))
+    pairs = itertools.zip_longest(generic.get(word, ()), types, fillvalue=None)
+    meant = {each.name: text or each.default for each, text in pairs if each is not None and (text or each.default)}
     members = ((each, meant.get(each.type, each.type)) for each in structures.get(word) or _axes(word))
     return tuple(
         replace(each, type=of_type.removeprefix("const "), const=each.const or of_type.startswith("const "))
@@ -103,15 +105,11 @@ def owners(parameters: Iterable[Parameter]) -> list[list[Parameter]]:
     return groups
 
 
-def type_parameters(node: Node) -> tuple[str, ...]:
-    """Return the names of a class template's parameters; none of another class."""
+def template_parameters(node: Node) -> tuple[Parameter, ...]:
+    """Return the parameters of a class template; none of another class."""
     above = node.parent
     listed = above.child_by_field_name("parameters") if above is not None else None
-    return (
-        tuple(parameter_of(each).name or parameter_of(each).type for each in children_without_comments(listed))
-        if listed
-        else ()
-    )
+    return tuple(map(parameter_of, children_without_comments(listed))) if listed else ()
 
 
 def names_of_structure(node: Node) -> list[str]:

@@ -72,10 +72,12 @@ def open_parameters(
             if text.isidentifier() and re.search(_STRUCTURE.format(text), source.text):
                 arguments.append(text)  # a structure, of constants
                 continue
-            deduced = deduced_type(each.name, function, launch) if launch else []
-            types[each.name] = _type(text, source, launch) or next(
-                (word for word in deduced if source.types.get(word, word) in ELEMENTS), _NAMES.get(element, "float")
-            )
+            deduced = deduced_type(each.name, function, launch, source.types) if launch else []
+            known = [word for word in deduced if source.types.get(word, word) in ELEMENTS]
+            of_text = _type(text, source, launch)
+            # The types of arguments come before a default.
+            candidates = [of_text, *known] if position < len(launched) else [*known, of_text]
+            types[each.name] = next(filter(None, candidates), _NAMES.get(element, "float"))
             arguments.append(types[each.name])
             continue
         number = value_of(text, source, launch, given) if text else None
