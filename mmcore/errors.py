@@ -77,7 +77,7 @@ class SeveralKernels(LacksOption):
 
 
 class NoKernel(InvalidKernel):
-    """A file that defines no kernel, or none that compiles without another file.
+    """A file that cannot be read, defines no kernel, or none that compiles without another file.
 
     Attributes:
         file: the file, as an absolute path, where it is known.
@@ -128,6 +128,10 @@ class UnsupportedInstruction(Unsupported):
 
 class CompileError(MmcoreError):
     """A compiler rejected the source; the text holds its log, with the source's own name and lines."""
+
+
+class UnknownValue(CompileError):
+    """A kernel needs a value to compile that only a run of its file's program computes."""
 
 
 class CompilerMissing(Unsupported):

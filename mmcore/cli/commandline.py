@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -67,16 +67,19 @@ class CommandLine(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, args: Any = None, prog_name: str | None = "mmcore", *_: Any, **extra: Any) -> NoReturn:
-        """Run a command and exit with its status; takes what :meth:`click.Command.main` takes."""
+        """Run a command and exit with its status; takes what :meth:`click.Command.main` takes.
+
+        The SystemExit has the error that ended the command, if any, as its cause.
+        """
         words = sys.argv[1:] if args is None else list(args)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # × and ³ must not stop a terminal that cannot show them
         with keep_stdout_for_json() if "--json" in words else contextlib.nullcontext():
-            status, sentence = _outcome(words, lambda: self._run(words, prog_name, extra))
-        if sentence is not None:
-            say(sentence)
+            outcome = _outcome(words, lambda: self._run(words, prog_name, extra))
+        if outcome.sentence is not None:
+            say(outcome.sentence)
         finish(sys.stdout)
-        sys.exit(status)
+        raise SystemExit(outcome.status) from outcome.error
 
     def _run(self, words: list[str], name: str | None, extra: dict[str, Any]) -> Any:
         if "_MMCORE_COMPLETE" in os.environ:  # a shell asks for the words that may follow
@@ -87,8 +90,16 @@ class CommandLine(click.Group):
             return _checked(returned, context.invoked_subcommand)
 
 
-def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | None]:
-    """Return the exit status of a command, and the sentence to write where it could not run.
+class _Outcome(NamedTuple):
+    """The exit status of a command, and the sentence to write and mmcore's error where it could not run."""
+
+    status: int
+    sentence: str | None = None
+    error: MmcoreError | None = None
+
+
+def _outcome(words: Sequence[str], run: Callable[[], Any]) -> _Outcome:
+    """Return the outcome of a command.
 
     Commands that would run, of these ``words`` and an option, follow the sentence.
     """
@@ -96,26 +107,31 @@ def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | N
         status = run()
         print(end="", flush=True)  # what cannot be written is an error of the command
     except KeyboardInterrupt as interrupt:
-        return 130, "\n".join(["", *map(str, interrupt.args)])  # 128 + SIGINT; the line of ^C ends
+        return _Outcome(130, "\n".join(["", *map(str, interrupt.args)]))  # 128 + SIGINT; the line of ^C ends
     except (click.Abort, EOFError):
-        return 130, ""
+        return _Outcome(130, "")
     except BrokenPipeError:  # the reader has gone
-        return 141, None  # 128 + SIGPIPE
+        return _Outcome(141)  # 128 + SIGPIPE
     except click.exceptions.Exit as stopped:
         status = stopped.exit_code
     except SystemExit as stopped:
         status = stopped.code
     except click.ClickException as error:
-        return 2, f"Error: {error.format_message()}"
+        return _Outcome(2, f"Error: {error.format_message()}")
     except MmcoreError as error:
         commands = "".join(f"\n  {each}" for each in _commands(words, error))
         status = 1 if isinstance(error, FailingProgram) else 2
-        return status, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
+        limit = "; --timeout sets the limit" if isinstance(error, TimeLimit) else ""
+        return _Outcome(status, f"Error: {error}{limit}{commands}", error)
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        return 2, f"Error: {_reason(error)}"
-    return (2, f"Error: {status}") if isinstance(status, str) else (status if isinstance(status, int) else 0, None)
+        return _Outcome(2, f"Error: {_reason(error)}")
+    return (
+        _Outcome(2, f"Error: {status}")
+        if isinstance(status, str)
+        else _Outcome(status if isinstance(status, int) else 0)
+    )
 
 
 def _commands(words: Sequence[str], error: MmcoreError) -> list[str]:

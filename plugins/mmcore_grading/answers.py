@@ -34,6 +34,12 @@ COMMAND_LINES = re.compile(r"\n  mmcore .*")
 UNUSUAL_READING = "unusual-reading"
 """A kind of violation: right if read as another product; its hint is an option."""
 
+_OF_LAUNCH = ("InvalidKernel", "LacksOption", "InvalidConfig", "ConstraintViolation", "SharedMemoryExceeded")
+"""The errors of a source that compiles, and whose kernel cannot be launched as a product."""
+
+_OF_PROGRAM = "UnknownValue"
+"""The error of a source that compiles with values that only a run of its program computes."""
+
 _UNKNOWN = re.compile(r"\nError: (the emulator does not know .*)")
 _FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
@@ -51,11 +57,12 @@ Commands: TypeAlias = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of one command: its exit status, its JSON document and its message."""
+    """The answer of one command: its exit status, its JSON document, its message and the class of its error."""
 
     status: int
     document: Mapping[str, Any] | None
     message: str = ""
+    error: str = ""
 
     @property
     def reason(self) -> str:
@@ -63,8 +70,13 @@ class Answer:
         sentence = COMMAND_LINES.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
         sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)
-        sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package else sentence
+        sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package or self.error == _OF_PROGRAM else sentence
         return sentence.replace("--timeout sets the limit", OF_CLOCK) or "it gave no answer"
+
+    @property
+    def unlaunched(self) -> str:
+        """Why a kernel that compiles cannot be launched as a product; empty if it can, or does not compile."""
+        return self.reason if self.error in _OF_LAUNCH and not self.reason.startswith(NOT_GRADED) else ""
 
     @property
     def unknown(self) -> str:

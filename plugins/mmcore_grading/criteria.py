@@ -30,6 +30,7 @@ NOT_RUN = "not run at "
 
 _MISREAD = "not counted: it is right only in the unusual reading"
 _MISTYPED = "not counted: its types are not those of the task"
+_UNLAUNCHED = "not counted: it cannot be launched as a product"
 _WRONG_NUMBERS = (
     *("wrong-product", "unwritten-output", "unrepeatable"),
     *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
@@ -71,33 +72,36 @@ _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  #
 
 def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outcome]:
     """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
-    compiled, found = answers.get(COMPILE, NO_ANSWER), []
-    other, further = _of_another_product(answers, reference)
-    reasons = chain([other], repeat(further))
+    uncompiled, unlaunched = _uncompiled(answers), answers.get(COMPILE, NO_ANSWER).unlaunched
+    other, further = (unlaunched, _UNLAUNCHED) if unlaunched else _of_another_product(answers, reference)
+    reasons, found = chain([other], repeat(further)), []
     right = _right_at(task.shown, answers)[0] > 0
-    uncompiled = compiled.reason if compiled.reason.startswith(NOT_GRADED) else "it does not compile"
+    has_run = answers.get(COMPILE, NO_ANSWER).status == 0
     for criterion in task.rubric:
-        part, message, hidden = 0.0, uncompiled, ""
+        part, message, hidden = 0.0, uncompiled if uncompiled.startswith(NOT_GRADED) else "it does not compile", ""
         if criterion.name == "compiles":
-            message = compiled.reason if compiled.status else _refused_by_nvcc(answers)
-            part = 0.0 if message else 1.0
-        elif compiled.status == 0 and other:
+            part, message = 0.0 if uncompiled else 1.0, uncompiled
+        elif other:
             message = next(reasons)
-        elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
+        elif has_run and criterion.name in _OF_RIGHT_ONES and not right:
             message = "not counted: it is right at no shown size"
             if all(answers.get(run_at(size), NO_ANSWER).not_run for size in task.shown):
                 message = "not counted: it was run at no shown size"
-        elif compiled.status == 0:
+        elif has_run:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
         points = round(part * criterion.points, 2)
         found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
     return found
 
 
-def _refused_by_nvcc(answers: Answers) -> str:
-    """Return the errors of the code beside the kernel, which mmcore does not compile; empty if there is none."""
+def _uncompiled(answers: Answers) -> str:
+    """Return why a submission does not compile, also beside the kernel, where mmcore compiles nothing; else ""."""
+    compiled = answers.get(COMPILE, NO_ANSWER)
+    if compiled.status and not compiled.unlaunched:
+        return compiled.reason
     document = answers.get(RUN, NO_ANSWER).document or {}
-    return "\n".join(each for each in document.get("warnings", ()) if each.startswith(_UNCOMPILED))
+    lines = [*document.get("warnings", ()), *compiled.unlaunched.splitlines()]
+    return "\n".join(each for each in lines if each.startswith(_UNCOMPILED))
 
 
 def _of_another_product(answers: Answers, reference: Answers) -> tuple[str, str]:

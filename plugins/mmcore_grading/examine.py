@@ -1,7 +1,7 @@
 """The process that runs mmcore's commands on one submission, started by :mod:`mmcore_grading.keeper`.
 
 It reads a request from stdin: the commands, and the workspace, the only folder whose files it may change. It writes one
-line of JSON for each command to stdout: its exit status, its document, and its message on stderr.
+line of JSON for each command to stdout: its exit status, its document, its message on stderr, and its error's class.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.cli import main as command_line
+from mmcore.errors import MmcoreError, error_to_json
 from mmcore.registry import registry
 from mmcore_grading.confinement import confine
 
@@ -56,18 +57,20 @@ def _readable() -> Iterable[str]:
 
 
 def _answer(words: Sequence[str], most: int) -> Mapping[str, Any]:
-    """Return the status, document and message of a command; the message has at most ``most`` characters."""
-    output, errors = io.StringIO(), io.StringIO()
+    """Return the status, document, message and error of a command; the message has at most ``most`` characters."""
+    output, errors, error = io.StringIO(), io.StringIO(), ""
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             command_line(list(words))
         except SystemExit as stopped:
             status = stopped.code if isinstance(stopped.code, int) else 2
+            if isinstance(stopped.__cause__, MmcoreError):
+                error = error_to_json(stopped.__cause__)["error"]
     try:
         document = json.loads(output.getvalue())
     except ValueError:
         document = None
-    return {"status": status, "document": document, "message": errors.getvalue()[:most]}
+    return {"status": status, "document": document, "message": errors.getvalue()[:most], "error": error}
 
 
 if __name__ == "__main__":

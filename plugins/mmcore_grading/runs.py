@@ -228,4 +228,4 @@ def _answer(values: Mapping[str, Any]) -> Answer:
     """Return the answer of a command; of one about several kernels, the first with a verdict."""
     several = values["document"] if isinstance(values["document"], list) else [values["document"]]
     verdicts = (each for each in several if isinstance(each, dict) and "error" not in each)
-    return Answer(values["status"], next(verdicts, None), visible(values["message"]))
+    return Answer(values["status"], next(verdicts, None), visible(values["message"]), values["error"])

@@ -233,6 +233,13 @@ def test_a_submission_that_is_not_graded_has_no_points_anywhere() -> None:
     assert grade.to_json()["points"] is None
 
 
+def test_a_value_that_a_run_of_a_python_file_computes_is_not_graded() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 1), Criterion("shown-sizes", 2)))
+    unknown = Answer(2, None, "Error: TPB of line 4 is computed when the program runs", "UnknownValue")
+    grade = grade_of(task, Submission("ada", (("a.py", b""),)), Run({"compile": unknown}), {})
+    assert grade.ungraded == "TPB of line 4 is computed when the program runs"
+
+
 def test_a_student_reads_nothing_about_a_declaration_where_a_header_is_not_found() -> None:
     found = "a.cu includes a header that is not found: tile.cuh (a.cu:3)"
     folders = "; --option=-I/tmp/common, or include= in its declaration names the folders that have it"

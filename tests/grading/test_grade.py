@@ -17,7 +17,7 @@ from mmcore.kernel.sizes import Sizes
 from mmcore_grading import runs
 from mmcore_grading.answers import COULD_NOT_RUN, Answer, Commands, commands
 from mmcore_grading.command import _words
-from mmcore_grading.criteria import Outcome
+from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.explanation import hints
 from mmcore_grading.grading import Grade
 from mmcore_grading.outside_headers import outside_header
@@ -295,6 +295,33 @@ def test_a_header_outside_of_the_submissions_folder_is_not_read(
         run = examined(TWO, submission, commands(TWO, submission))
         assert [*run.answers] == ["compile"]
         assert run.answers["compile"].reason == found
+
+
+_VECTORS = """__global__ void add(const float* A, const float* B, float* C, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) C[i] = A[i] + B[i];
+}
+"""
+_LAUNCH = "void host(float* a, float* b, float* c, int n) { mm<<<dim3(n / 64, n / 64), dim3(64, 64)>>>(a, b, c, n); }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "reason"),
+    [
+        (_VECTORS, 1, "add is not a matrix product: it indexes A and B as vectors"),
+        (NAIVE + _LAUNCH, 1, "line 8 launches 64×64 = 4096 threads; a GPU allows 1024"),
+        (_VECTORS.replace("(i < n)", "(j < n)"), 0, 'identifier "j" is undefined'),
+        (f"{_VECTORS}int main() {{ return 0 }}\n", 0, 'host-syntax at a.cu:5: expected a ";"; nvcc refuses it'),
+        ("int main() { return 0; }\n", 0, "a.cu has no __global__ function with a body"),
+    ],
+)
+def test_a_kernel_that_cannot_be_launched_as_a_product_compiles(text: str, points: float, reason: str) -> None:
+    task = replace(TWO, hidden=TWO.shown)
+    submission = Submission("a", (("a.cu", text.encode()),))
+    name, words = next(iter(commands(task, submission).items()))
+    compiles, sizes = outcomes(task, examined(task, submission, {name: words}).answers, {})
+    assert (compiles.points, sizes.points) == (points, 0)
+    assert reason in (sizes if points else compiles).message
 
 
 def test_a_student_alone_is_a_files_name(tmp_path: Path) -> None:

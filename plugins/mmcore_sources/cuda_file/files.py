@@ -147,7 +147,7 @@ def _with_device_functions(path: Path, text: str, headers: tuple[str, ...]) -> t
     text, found, missing = with_device_functions(path, text, headers)
     if missing:
         calls = f"{path.name} calls the device function {missing[0]}"
-        raise InvalidKernel(f"{calls}, which is declared, but which no source of its project defines")
+        raise DoesNotCompile(f"{calls}, which is declared, but which no source of its project defines")
     return text, found
 
 
@@ -181,7 +181,9 @@ def _inferred(
             error.options = tuple(
                 _with_further(lambda further: infer(path, text, {**options, **further}, named, others), error.options)
             )
-        bugs = (bug for bug in bugs_of_refused(path.name, text) if f"line {bug.line} " not in str(error))
+        refused = uncompiled_kernels(path, text, {**options, "options": search})
+        bugs = bugs_of_refused(path.name, text, itertools.chain(host_syntax_errors(path, text, options), refused))
+        bugs = tuple(bug for bug in bugs if f"line {bug.line} " not in str(error))
         error.args = ("\n".join(map(str, (error, *bugs))),)
         raise
 
@@ -216,17 +218,17 @@ def _text(path: Path) -> str:
     if path.is_dir():
         sources = sorted(path.glob("*.cu"))
         has = f"; it has {', '.join(map(_shown, sources[:_MOST_FILES]))}" + ", …" * (len(sources) > _MOST_FILES)
-        raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file{has * bool(sources)}")
+        raise NoKernel(f"{_shown(path)} is a folder, not a .cu file{has * bool(sources)}")
     try:
         text = read_text(path, "strict" if path.suffix in PYTHON else "replace")
     except FileNotFoundError:
-        raise InvalidKernel(f"there is no file {_shown(path)}") from None
+        raise NoKernel(f"there is no file {_shown(path)}") from None
     except OSError as error:
-        raise InvalidKernel(f"{_shown(path)} cannot be read: {error.strerror}") from None
+        raise NoKernel(f"{_shown(path)} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise InvalidKernel(f"{_shown(path)} cannot be read: it is not UTF-8 text") from None
+        raise NoKernel(f"{_shown(path)} cannot be read: it is not UTF-8 text") from None
     if "\0" in text:
-        raise InvalidKernel(f"{_shown(path)} cannot be read: it is not a text")
+        raise NoKernel(f"{_shown(path)} cannot be read: it is not a text")
     return text
 
 

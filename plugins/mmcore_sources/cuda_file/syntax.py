@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel, MmcoreError
+from mmcore.errors import CompileError, InvalidKernel, MmcoreError, SeveralKernels
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import parse, walk
 from mmcore_cuda.nvrtc.bindings import Rejected, SourceRejected, compile_once, diagnostics
@@ -24,8 +25,8 @@ _TARGET = "not supported on .target"  # in the reason of ptxas, as the architect
 _TO_DEFINE = "--define NAME=VALUE"  # in the reason of a source that lacks a macro, which an option can define
 
 
-class DoesNotCompile(InvalidKernel):
-    """A file of CUDA C++ that the compiler refuses, with its messages."""
+class DoesNotCompile(CompileError, InvalidKernel):
+    """A file that its compiler refuses, with the compiler's messages."""
 
 
 def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
@@ -45,6 +46,17 @@ def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
     reason = rejection(path, text, given)
     if reason and _TO_DEFINE not in reason and _TARGET not in reason:
         raise DoesNotCompile(reason)
+
+
+@contextmanager
+def compiled_first(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[None]:
+    """Raise the compiler's errors of a source in place of what the body cannot infer from it."""
+    try:
+        yield
+    except InvalidKernel as error:
+        if not isinstance(error, SeveralKernels):
+            refuse_errors(path, text, given)
+        raise
 
 
 def rejection(path: Path, text: str, given: Mapping[str, Any], needed: tuple[str, ...] = ()) -> str:

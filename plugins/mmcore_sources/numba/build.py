@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
-from mmcore.errors import CompileError, CompilerMissing
+from mmcore.errors import CompileError, CompilerMissing, UnknownValue
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.declaration import Kernel
@@ -48,7 +48,8 @@ class NumbaBuild:
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the PTX for an architecture such as "90a".
 
-        Raises CompileError if Numba rejects the function, or CompilerMissing.
+        Raises CompileError if Numba rejects the function, UnknownValue if it needs a run of the file, or
+        CompilerMissing.
         """
         try:
             from numba import cuda, types
@@ -64,8 +65,10 @@ class NumbaBuild:
             ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
-            known = self._unknown_value(str(error)) or f"{self._unknown_shape()}{type(error).__name__}: {error}"
-            raise CompileError(f"{named}:\n{known}") from None
+            if unknown := self._unknown_value(str(error)):
+                raise UnknownValue(f"{named}:\n{unknown}") from None
+            reason = f"{self._unknown_shape()}{type(error).__name__}: {error}"
+            raise CompileError(f"{named}:\n{reason}") from None
         return Binary(ptx=self._with_names(ptx))
 
     def _with_names(self, ptx: str) -> str:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel, SeveralKernels
+from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.syntax import DoesNotCompile
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_sources.python_file.program import PythonProgram, parse_program
@@ -36,7 +37,8 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     try:
         inferred = kernel.declare(given)
     except InvalidKernel as error:
-        raise InvalidKernel(program.in_cells(str(error))) from None
+        kind = DoesNotCompile if isinstance(error, DoesNotCompile) else InvalidKernel
+        raise kind(program.in_cells(str(error))) from None
     note = Note("function", kernel.name, f"{kernel.language}, {why}", "--entry")
     notes = [note, *(each._replace(why=program.in_cells(each.why)) for each in inferred.notes)]
     unusual = [
@@ -65,14 +67,14 @@ def python_program(path: Path, text: str) -> PythonProgram:
         return parse_program(path, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" in line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
-        raise InvalidKernel(f"{path.name} is not Python{where}") from None
+        raise DoesNotCompile(f"{path.name} is not Python{where}") from None
 
 
 def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: str) -> tuple[FoundKernel, str]:
     """Return the kernel that a file means, and the reason; of those with one name, the last."""
     path, word = program.path, entry.partition("<")[0].strip()
     if not kernels:
-        raise InvalidKernel(
+        raise NoKernel(
             f"{path.name} has no kernel: neither a string with a __global__ function nor a function of a kernel "
             f"language, such as @cuda.jit{_named_file(program)}"
         )

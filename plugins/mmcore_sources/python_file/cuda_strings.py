@@ -6,6 +6,7 @@ import ast
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from mmcore_sources.cuda_file.files import headers_of
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs, translated_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import compiled_first, refuse_syntax_errors
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
@@ -141,9 +142,12 @@ def _declared(
     for line, content in lines.items():
         if loop := _OF_JINJA.search(content):
             raise InvalidKernel(f"{path.name} has {loop[0]} in line {line}, which only Jinja can carry out")
-    refuse_syntax_errors(path, program.shifted(text, unit.first_line), options)
+    alone = program.shifted(text, unit.first_line)
+    refuse_syntax_errors(path, alone, options)
     headers = [(each.name, content) for each, content in headers_of(path, text).items()]
-    inferred = infer(path, _text(combined), options, headers)
+    # The headers of PyTorch's types, which messages of the inference name, are not there to compile with.
+    with compiled_first(path, alone, options) if unit.language != "PyTorch" else nullcontext():
+        inferred = infer(path, _text(combined), options, headers)
     if "text" in inferred.attributes:  # sizes that were constants are macros there
         changed = enumerate(inferred.attributes["text"].splitlines(), 1)
         text = _text({line: each.removesuffix(f" {host[line]}") if line in host else each for line, each in changed})

@@ -14,13 +14,13 @@ from typing import Any
 
 from mmcore import files
 from mmcore.cli.notebook import is_python
-from mmcore.errors import InvalidKernel
+from mmcore.errors import NoKernel
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import headers_of
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import compiled_first, refuse_syntax_errors
 from mmcore_sources.python_file.defaults import with_defaults
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.launch_bugs import placed
@@ -49,7 +49,7 @@ def _cells(path: Path, text: str) -> Iterator[Cell]:
         listed = content["cells"] if "cells" in content else content["worksheets"][0]["cells"]
         codes = ["".join(each.get("source", each.get("input", ""))) for each in listed if each["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        raise InvalidKernel(f"{path.name} is not a notebook") from None
+        raise NoKernel(f"{path.name} is not a notebook") from None
     first = 1
     for number, code in enumerate(codes, 1):
         yield Cell(number, first, code, _is_cuda(_FIRST.sub("", code, count=1)))
@@ -102,9 +102,11 @@ def _declared(program: PythonProgram, cell: Cell, text: str, name: str, given: M
     options = {**given, "entry": given.get("entry") or name}
     alone, folders = program.shifted(text, cell.first_line), _header_folders(program)
     search = (*given.get("options", ()), *(f"-I{folder}" for folder in folders))
-    refuse_syntax_errors(path, alone, {**options, "options": search})
+    searched = {**options, "options": search}
+    refuse_syntax_errors(path, alone, searched)
     headers = [(each.name, content) for each, content in headers_of(path, alone, search).items()]
-    inferred = infer(path, text, options, headers)
+    with compiled_first(path, alone, searched):
+        inferred = infer(path, text, options, headers)
     attributes = {**inferred.attributes, "text": alone, "source": path, "include": folders}
     bugs = placed(program, host_bugs(path.name, text, inferred, options))
     return replace(inferred, attributes=attributes, bugs=bugs)

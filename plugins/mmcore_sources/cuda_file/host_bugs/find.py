@@ -135,10 +135,10 @@ def _launches_of(host: HostCode, entry: str) -> list[HostLaunch]:
     return [each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])]
 
 
-def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:
-    """Return the bugs of the host code in a file's text from which no kernel can be inferred."""
+def bugs_of_refused(file: str, text: str, others: Iterable[Bug] = ()) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text from which no kernel can be inferred, and others, by line."""
     host = HostCode(text)
-    found = {bug for bugs in BUGS for bug in bugs(host)}
+    found = {*others, *(bug for bugs in BUGS for bug in bugs(host))}
     if "__global__" not in text:
         found |= {*cublas.exchanged_operands(host, None)}
     return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(found, key=_place))

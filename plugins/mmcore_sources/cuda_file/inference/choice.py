@@ -14,6 +14,7 @@ from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.sums import sums_products
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
+from mmcore_sources.cuda_file.syntax import DoesNotCompile
 
 _OTHER = re.compile(r"conv(?!ert)|pool|softmax|attention|transpose|norm(?!al_)|gemv|mat_?vec|vec_?mat", re.IGNORECASE)
 """The names of kernels that sum products and are no matrix products."""
@@ -62,7 +63,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         for each in source.launches:
             if line := defined_without_global(each):
                 launched = f"{each.place} launches {each.name}"
-                raise InvalidKernel(f"{launched}, which line {line} of {file} defines without __global__")
+                raise DoesNotCompile(f"{launched}, which line {line} of {file} defines without __global__")
         if not source.text.strip():
             raise NoKernel(f"{file} {'has no code' if source.text else 'is empty'}")
         where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.errors import CompileError, InvalidKernel, LacksOption
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
@@ -39,7 +39,7 @@ _BLOCK = re.compile(r"block_?(?:size|dim)_?[xyz]", re.IGNORECASE)
 _MOST_CHOICES, _MOST_THREADS, _MOST_SHARED, _ELEMENT = 10_000, 1024, 48 << 10, 4
 
 
-class UndefinedMacros(LacksOption):
+class UndefinedMacros(CompileError, LacksOption):
     """A file that uses macros without defining them.
 
     Attributes:
