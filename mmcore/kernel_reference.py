@@ -22,6 +22,7 @@ class FileKernel(NamedTuple):
         words: its path and options, as words of a command line.
         inferred: the facts that were inferred from the file, as a text for the user.
         bugs: the bugs of the file's host code, which are warnings about the kernel.
+        warnings: signs of a mistake in its types or arrays, and types with fewer digits than its matrices suggest.
     """
 
     kernel: Kernel
@@ -29,6 +30,7 @@ class FileKernel(NamedTuple):
     words: tuple[str, ...]
     inferred: str
     bugs: tuple[Violation, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def faults(self) -> tuple[Violation, ...]:

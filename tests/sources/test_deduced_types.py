@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmcore_sources.cuda_file.inference.infer import infer
+from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE, kernel
 from tests.sources.test_suggestions import LINEAR
 
@@ -140,3 +141,20 @@ def test_arithmetic_with_fewer_digits_than_the_matrices_is_a_warning(
     found = infer(Path("own.cu"), text, given).warnings
     assert len(found) == len(warnings)
     assert all(one.startswith(other) for one, other in zip(found, warnings, strict=True))
+
+
+COMPILED = "#include <mma.h>\n" + TF32.replace("accumulator, 16, 16, 16", "accumulator, 16, 16, 8").replace(
+    "+= 16", "+= 8"
+)
+OF_HALF = "#include <cuda_fp16.h>\n" + NAIVE.replace("float", "__half")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"), [(COMPILED, "·|A|·|B|, for A and B rounded to tf32\n"), (OF_HALF, "·|A|·|B|\n")]
+)
+def test_a_proof_warns_of_such_arithmetic(text: str, error: str) -> None:
+    Path("own.cu").write_text(text)
+    (warning,) = infer(Path("own.cu"), text, {}).warnings
+    shown = command("prove", "own.cu", "--size", "16")
+    assert (shown.exit_code, error in shown.stdout) == (0, True)
+    assert command("prove", "own.cu", "--size", "16", "--quiet").stdout == f"warning: {warning}\nPROVED at 16×16×16\n"

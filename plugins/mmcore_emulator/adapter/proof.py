@@ -46,7 +46,8 @@ PROVED, NOT_PROVED, WRONG = "proved", "not proved", "wrong"
 MOST_TOLERANCES = 20.0
 """The largest bound of a proof, in tolerances of the verification."""
 
-_PLAIN = ("outcome", "bound", "tolerance", "wrong", "difference")  # attributes that are JSON already
+_ROUNDED = ("tf32",)  # types whose matrices are arrays of a wider type
+_PLAIN = ("outcome", "bound", "tolerance", "wrong", "difference", "rounded")  # attributes that are JSON already
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Proof:
         wrong: the number of elements that are another polynomial.
         first: row and column of the first of them.
         difference: a sentence on the products that it lacks or has too often; "" if they are unknown.
+        rounded: the type that A and B are rounded to before the bound holds, such as "tf32"; "" if they are exact.
         not_executed: the lines that this size does not execute, as :class:`mmcore.verdict.Findings` has them.
     """
 
@@ -73,6 +75,7 @@ class Proof:
     wrong: int = 0
     first: tuple[int, int] = (0, 0)
     difference: str = ""
+    rounded: str = ""
     not_executed: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -99,7 +102,8 @@ class Proof:
     @property
     def error(self) -> str:
         """The bound of the rounding error as an inequality; "" if it is unknown."""
-        return "" if self.bound is None else f"|C - A·B| <= {self.bound:.3g}·|A|·|B|"
+        rounded = f", for A and B rounded to {self.rounded}" if self.rounded else ""
+        return "" if self.bound is None else f"|C - A·B| <= {self.bound:.3g}·|A|·|B|{rounded}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the proof as JSON-ready values."""
@@ -170,7 +174,8 @@ def _proof(loaded: LoadedKernel, seed: int, domain: FieldDomain) -> Proof:
     problem = min(_with_rounded_factors(problem), key=lambda each: int(differences(each).sum()))
     wanted, wrong = product_of(problem, given), differences(problem)
     reasons = violations + [_violation(domain.table.reasons[number]) for number in domain.paths]
-    proof = Proof(Launched.of(loaded), NOT_PROVED, tolerance=_tolerance(loaded))
+    rounded = kernel.dtype if kernel.dtype in _ROUNDED else ""
+    proof = Proof(Launched.of(loaded), NOT_PROVED, tolerance=_tolerance(loaded), rounded=rounded)
     if wrong.any() and not reasons:
         row, column = (int(each) for each in np.argwhere(wrong)[0])
 

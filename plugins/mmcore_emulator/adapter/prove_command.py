@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -54,9 +55,11 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
         requested = requested if sized(options) else refilled(requested)
         proof = _with_hazards(proved(requested), requested, declaration)
-        status, details = _EXIT[proof.outcome], answer(proof, declaration)
+        warnings = warnings_about(declaration)
+        status, details = _EXIT[proof.outcome], answer(proof, declaration, warnings)
         heading = facts(proof, declaration, auto=device == "auto")
-        return Answer(status, proof.outcome.upper(), proof.to_json(), heading, details, details, proof_view(proof))
+        document, view = {**proof.to_json(), "warnings": warnings}, proof_view(proof, warnings)
+        return Answer(status, proof.outcome.upper(), document, heading, details, details, view)
 
     return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
 
@@ -87,10 +90,17 @@ def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
 
 
-def answer(proof: Proof, kernel: Kernel) -> list[RenderableType]:
-    """Return the reasons with their source lines, and the result; a proof holds at its size alone."""
+def warnings_about(kernel: Kernel) -> list[str]:
+    """Return the warnings about the types of a file's kernel, such as sums in 16 bits, which a proof's bound allows."""
+    file = registry().files.get(kernel.name)
+    return [*file.warnings] if file is not None else []
+
+
+def answer(proof: Proof, kernel: Kernel, warnings: Iterable[str] = ()) -> list[RenderableType]:
+    """Return the reasons with their source lines, warnings, and the result; a proof holds at its size alone."""
     lines = [line for reason in proof.reasons for line in _lines(reason, kernel)]
-    return [*lines, *proof.sentences, Text(proof.verdict, _STYLES[proof.outcome])]
+    lines += [*proof.sentences, *(f"warning: {each}" for each in warnings)]
+    return [*lines, Text(proof.verdict, _STYLES[proof.outcome])]
 
 
 def _lines(reason: Violation, kernel: Kernel) -> list[RenderableType]:

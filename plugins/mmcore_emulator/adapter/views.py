@@ -32,10 +32,10 @@ def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: s
     )
 
 
-def proof_view(proof: Proof) -> View:
-    """Return the view of a proof."""
+def proof_view(proof: Proof, warnings: Iterable[str] = ()) -> View:
+    """Return the view of a proof, with warnings."""
     right = {"proved": True, "wrong": False}.get(proof.outcome)
-    messages = [*_counted(proof.reasons, "element"), *proof.sentences]
+    messages = [*_counted(proof.reasons, "element"), *proof.sentences, *(f"warning: {each}" for each in warnings)]
     return launched_view(proof.launched, proof.outcome.upper(), right, messages, [("error", proof.error)])
 
 

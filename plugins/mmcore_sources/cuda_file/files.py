@@ -77,7 +77,7 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
     bugs = inferred.bugs if path.suffix in PYTHON else _bugs(json.dumps(dict(reference), sort_keys=True), _text(path))
-    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs, inferred.warnings)
 
 
 @functools.lru_cache(maxsize=64)

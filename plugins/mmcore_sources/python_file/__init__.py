@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.hookspecs import hookimpl, hookspec
+from mmcore.registry import registry
 
 if TYPE_CHECKING:
     from mmcore.result import Result
@@ -47,19 +48,14 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
     """Yield the same warnings for a wrong product, which has no further findings."""
-    if not isinstance(result.cell.kernel, str):
-        from mmcore_sources.python_file.choice import warnings_of
-
-        yield from (f"warning: {each}" for each in warnings_of(result) if each not in result.warnings)
+    if (file := registry().files.get(result.kernel)) is not None:
+        yield from (f"warning: {each}" for each in file.warnings if each not in result.warnings)
 
 
 @hookimpl
 def mmcore_findings(result: Result) -> Findings | None:
-    """Return warnings about the arrays that a Python file passes."""
-    if isinstance(result.cell.kernel, str):
-        return None
+    """Return warnings about the types and arrays of a file's kernel."""
     from mmcore.verdict import Findings
-    from mmcore_sources.python_file.choice import warnings_of
 
-    warnings = warnings_of(result)
-    return Findings("", warnings=warnings) if warnings else None
+    file = registry().files.get(result.kernel)
+    return Findings("", warnings=file.warnings) if file is not None and file.warnings else None

@@ -13,8 +13,6 @@ from typing import Any
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore.plugins import instance_of
 from mmcore.registry import registry
-from mmcore.result import Result
-from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.syntax import DoesNotCompile
@@ -104,9 +102,3 @@ def _named_file(program: PythonProgram) -> str:
             if len(node.value) < _LONGEST_NAME and file.is_file():
                 return f"; it names a file, so try mmcore run {shlex.quote(os.path.relpath(file))}"
     return ""
-
-
-def warnings_of(result: Result) -> tuple[str, ...]:
-    """Return warnings about the arrays that a file's launch passes to its kernel."""
-    file = registry().files.get(result.kernel)
-    return inferred_of(file.reference).warnings if file is not None else ()
