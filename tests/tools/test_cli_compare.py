@@ -18,6 +18,7 @@ from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
 from mmcore.cli.notebook import answer
 from mmcore.cli.output import rendered
+from mmcore.deadline import left
 from mmcore.errors import CompileError, TimeLimit
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
@@ -363,6 +364,27 @@ def test_without_counts_the_times_stand(monkeypatch: pytest.MonkeyPatch) -> None
     result = mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "pair", "--seed", "1")
     assert re.search("^counts +none: too slow$", result.stdout, re.MULTILINE)
     assert result.stdout.splitlines()[-1].startswith("B is faster")
+
+
+@pytest.mark.usefixtures("files")
+def test_after_the_time_limit_the_verdicts_stand_with_the_command_that_gives_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def profiled(cell: Cell) -> Profile:
+        raise TimeLimit("the time is over")
+
+    seconds = list[float | None]()
+
+    def judged(result: Result, kernel: object, extent: str) -> Result:
+        seconds.append(left(None))
+        return result
+
+    monkeypatch.setattr("mmcore_tools.compare.measuring.profiled", profiled)
+    monkeypatch.setattr("mmcore_tools.compare.measuring.judged", judged)
+    result = mmcore("compare", "slow.cu", "fast.cu", *EMULATOR, "-q")
+    assert all(each is not None and each <= 40 for each in seconds), "a verdict leaves a part of 60 s to what follows"
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, "no counts: the time is over")
+    assert f"  mmcore compare slow.cu fast.cu {' '.join(EMULATOR)} -q --timeout 240\n" in result.stdout
 
 
 @pytest.mark.usefixtures("_timed")

@@ -12,6 +12,7 @@ from mmcore.cli.kernel_param import KernelParam, given_file_facts
 from mmcore.cli.options import USUAL_SIZE, device_option, problem_options, seed_type, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.deadline import whole
+from mmcore.errors import TimeLimit
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.configs import parse_config
 from mmcore.messages import say
@@ -22,6 +23,8 @@ from mmcore_tools.compare.libraries import refuse_libraries
 from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
 from mmcore_tools.compare.operands import errors_labelled, two_sides
 from mmcore_tools.compare.report import faults, report, reservations, sentence, to_json, view
+
+_LONGER = 4  # times as long, the time limit of a command that is suggested after one that was too short
 
 
 class _Operand(KernelParam):
@@ -75,8 +78,13 @@ def compare(
     usual = USUAL_SIZE if timed else UNTIMED_SIZE
     if not timed:
         refuse_libraries(sides, cards()[card])
-    with whole(timeout), errors_labelled(sides):
-        comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual, reasons=reasons)
+    more = f"--timeout {_LONGER * timeout:g}"
+    try:
+        with whole(timeout), errors_labelled(sides):
+            comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual, reasons=reasons)
+    except TimeLimit as limit:
+        limit.options = (more,)
+        raise
     if as_json:
         write_json(to_json(comparison))
     else:
@@ -87,7 +95,9 @@ def compare(
         parts += reservations(comparison) if quiet and comparison.right else faults(comparison)
         if size := comparison.right_at:
             parts += [f"hint: both are right at {size.replace('x', '×')}", f"  {suggested(f'--size {size}')}"]
+        if comparison.unfinished:
+            parts += ["hint: more time gives counts and predicted times", f"  {suggested(more)}"]
         render(*parts, sentence(comparison), view=view(comparison))
     if not comparison.right:
         return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1
-    return 1 if fail_if_slower and comparison.slower else 0
+    return 2 if comparison.unfinished else 1 if fail_if_slower and comparison.slower else 0

@@ -10,13 +10,15 @@ from typing import Any
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes, sized
-from mmcore.deadline import whole
-from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.deadline import left, whole
+from mmcore.errors import InvalidProblem, MmcoreError, TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import device_name, device_properties
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import Sizes
 from mmcore.planning.plan import plan_cell
 from mmcore.result import Result
+from mmcore.result_view import verdict
 from mmcore.time_ratio import Ratio
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
@@ -36,6 +38,8 @@ _ALSO_PREDICTED = (256, 4096)
 UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
+_UNCOUNTED = "none: "
+_PART_OF_A, _PART_OF_B = 1 / 2, 2 / 3  # of the time that is left, which the further sizes of a verdict take at most
 _SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
 _MOST_WORK = 1 << 26  # m·n·k of products that are verified on the emulator
 _ATTEMPTS = 64  # to find a size that both kernels allow
@@ -69,6 +73,11 @@ class Comparison:
         return all(result.verified for result in self.results)
 
     @property
+    def unfinished(self) -> str:
+        """The time limit that left no time for counts, in words; "" if there are counts or times."""
+        return self.counted.removeprefix(_UNCOUNTED) if self.counted.startswith(_UNCOUNTED) and not self.ratio else ""
+
+    @property
     def slower(self) -> bool:
         """True if B is slower; without times, if counts of its work have grown.
 
@@ -96,11 +105,14 @@ def compared(
     cell_a, cell_b = small = large if usual != UNTIMED_SIZE else _emulated(sides, large, options)
     extent = "size" if sized(asked) else "all"
     measured_a = measure_cell(cell_a)
-    a = judged(measured_a, sides[0].kernel, extent)
+    a = _judged(measured_a, sides[0].kernel, extent, _PART_OF_A)
     if a.verified and a.supports_timing:
         cell_b = replace(cell_b, rival={"kernel": cell_a.kernel, "config": a.config if cell_a.config else {}})
-    measured_b = measure_cell(cell_b)
-    b = judged(measured_b, sides[1].kernel, extent)
+    try:
+        measured_b = measure_cell(cell_b)
+    except TimeLimit as limit:
+        raise TimeLimit(f"{limit}: {verdict(a)} for A, and none for B") from None
+    b = _judged(measured_b, sides[1].kernel, extent, _PART_OF_B)
     if not (a.verified and b.verified):
         right = extent == "all" and _right_as_measured(sides, (measured_a, measured_b))
         return Comparison(sides, (a, b), right_at=_size(small).replace("×", "x") if right else "")
@@ -108,7 +120,10 @@ def compared(
     if a.supports_timing:
         comparison = Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
         return _with_counts(comparison, (cell_a, cell_b), card_of(a) or card, options) if reasons else comparison
-    profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
+    try:
+        profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
+    except TimeLimit as limit:
+        return Comparison(sides, (a, b), None, changes((a, b), ()), f"{_UNCOUNTED}{limit}")
     where = "" if small is large else f"of {_size(small)} on the emulator, for which {_size(large)} is too much work"
     comparison = Comparison(sides, (a, b), None, changes((a, b), profiles), where)
     if reasons:
@@ -119,6 +134,16 @@ def compared(
                 others = [_cells(sides, a.device, options, size) for size in _ALSO_PREDICTED]
                 comparison = replace(comparison, explained=also_predicted(found, others, card))
     return comparison
+
+
+def _judged(result: Result, kernel: Kernel, extent: str, part: float) -> Result:
+    """Return a result's verdict, which takes a part of the time that is left to the command at most."""
+    try:
+        rest = left(None)
+    except TimeLimit:
+        return replace(result, not_tried="time limit")
+    with whole(None if rest is None else part * rest):
+        return judged(result, kernel, extent)
 
 
 def _right_as_measured(sides: tuple[Side, Side], measured: tuple[Result, Result]) -> bool:
@@ -142,7 +167,7 @@ def _with_counts(comparison: Comparison, cells: Sequence[Cell], card: Card, opti
             found = explained(untimed, [side.kernel for side in comparison.sides], card)
             return replace(comparison, explained=found)
     except MmcoreError as error:
-        return comparison if comparison.counted else replace(comparison, counted=f"none: {error}")
+        return comparison if comparison.counted else replace(comparison, counted=f"{_UNCOUNTED}{error}")
 
 
 def _emulated(sides: tuple[Side, Side], cells: Sequence[Cell], asked: Mapping[str, Any]) -> Sequence[Cell]:

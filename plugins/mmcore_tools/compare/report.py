@@ -44,6 +44,8 @@ def _answer(comparison: Comparison) -> str:
         what = "not finished" if all(result.timed_out or result.verified for result in comparison.results) else "wrong"
         return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
     if comparison.ratio is None:
+        if comparison.unfinished:
+            return f"no counts: {comparison.unfinished}"
         words = in_words(comparison.changes)
         time = comparison.explained.sentence() if comparison.explained else ""
         if time and (untried := [each for each, result in both if _COMPARES in result.not_tried]):
