@@ -34,6 +34,15 @@ COMMAND_LINES = re.compile(r"\n  mmcore .*")
 UNUSUAL_READING = "unusual-reading"
 """A kind of violation: right if read as another product; its hint is an option."""
 
+OTHER_PRODUCTS = (UNUSUAL_READING, "not-zeroed")
+"""Kinds of violations of a kernel that computes another product, such as C + A·B."""
+
+GRIDS = ("rounded-down-grid", "uncovered-product")
+"""Kinds of violations of a grid that leaves a part of C out at the sizes of the program."""
+
+_OF_HOST = ("wrong-size", "batch-step", "wrong-extent", "wrong-stride")
+"""Kinds of violations of the rest of the program's host code, which is not graded."""
+
 _OF_LAUNCH = ("InvalidKernel", "LacksOption", "InvalidConfig", "ConstraintViolation", "SharedMemoryExceeded")
 """The errors of a source that compiles, and whose kernel cannot be launched as a product."""
 
@@ -91,17 +100,25 @@ class Answer:
 
     @property
     def faults(self) -> Sequence[str]:
-        """The faults that a result reports, a line each; none if it is right."""
+        """The faults of the kernel and its grid that a result reports, a line each; none if it is right."""
         if self.document is not None and self.document.get("verified"):
             return []
         if self.document is None or "violations" not in self.document:  # the process ended before there was a result
             return [self.reason]
-        violations = map(Violation.from_json, self.document["violations"])
+        violations = [each for each in self._violations if each.kind not in _OF_HOST]
         lines = [str(replace(each, hint="") if each.kind == UNUSUAL_READING else each) for each in violations]
         verification = Verification.from_json(self.document) if "verification" in self.document else None
         if verification is not None and verification.mismatch is not None:
             lines.append(f"wrong-product: {verification.mismatch}")
         return lines
+
+    @property
+    def _violations(self) -> Sequence[Violation]:
+        return [*map(Violation.from_json, (self.document or {}).get("violations", ()))]
+
+    def host_faults(self, *others: str) -> Sequence[str]:
+        """Return the faults of host code that cost no points, a line each; ``others`` are further kinds of them."""
+        return [str(each) for each in self._violations if each.kind in (*_OF_HOST, *others)]
 
     @property
     def not_run(self) -> str:

@@ -12,10 +12,11 @@ from mmcore.kernel.sizes import Sizes, size_text
 from mmcore_emulator.adapter.proof import PROVED, Proof
 from mmcore_grading.answers import (
     COMPILE,
+    GRIDS,
     NO_ANSWER,
     NOT_GRADED,
+    OTHER_PRODUCTS,
     RUN,
-    UNUSUAL_READING,
     Answer,
     Answers,
     Document,
@@ -28,13 +29,10 @@ from mmcore_grading.task import Criterion, Task
 NOT_RUN = "not run at "
 """The beginning of a message about a size for which the source, which fixes its sizes, could not be compiled."""
 
-_MISREAD = "not counted: it is right only in the unusual reading"
+_MISREAD = "not counted: it is right only as another product, such as C + A·B"
 _MISTYPED = "not counted: its types are not those of the task"
 _UNLAUNCHED = "not counted: it cannot be launched as a product"
-_WRONG_NUMBERS = (
-    *("wrong-product", "unwritten-output", "unrepeatable"),
-    *("rounded-down-grid", "uncovered-product", UNUSUAL_READING),
-)
+_WRONG_NUMBERS = ("wrong-product", "unwritten-output", "unrepeatable", *GRIDS, *OTHER_PRODUCTS)
 """Kinds of violations that are no hazards."""
 _UNCOMPILED = ("host-syntax", "uncompiled-kernel")
 """Kinds of warnings on code beside the kernel that nvcc refuses."""
@@ -108,7 +106,7 @@ def _of_another_product(answers: Answers, reference: Answers) -> tuple[str, str]
     """Return why a submission computes another product than the task's, for the first criterion and for the others."""
     if types := other_types(answers, reference):
         return types, _MISTYPED
-    misread = (fault for fault in answers.get(RUN, NO_ANSWER).faults if fault.startswith(UNUSUAL_READING))
+    misread = (fault for fault in answers.get(RUN, NO_ANSWER).faults if fault.startswith(OTHER_PRODUCTS))
     return next(misread, ""), _MISREAD
 
 

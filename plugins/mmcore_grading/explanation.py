@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmcore_grading.answers import COMMAND_LINES, RUN, Answers, Commands, Document, commands
+from mmcore_grading.answers import COMMAND_LINES, GRIDS, NO_ANSWER, RUN, Answers, Commands, Document, commands
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
@@ -29,13 +29,15 @@ def explanation(task: Task, submission: Submission, answers: Answers) -> Command
     return {EXPLAIN: [*asked[RUN], "--hints"]} if wrong and task.hints else {}
 
 
-def hints(answers: Answers) -> Sequence[str]:
+def hints(task: Task, answers: Answers) -> Sequence[str]:
     """Return what makes a wrong product right, or leaves remainders out, and warnings of a run, such as on ``main()``.
 
-    They are a sentence each, without the commands that show them.
+    Faults of ``main()`` that cost no points are warnings: its grid costs those of any-size. They are a sentence each,
+    without the commands that show them.
     """
     found = [each for each in _texts(answers, EXPLAIN, "hints") if _HINT.match(each)]
-    warnings = [f"warning: {each}" for each in _texts(answers, RUN, "warnings")]
+    faults = answers.get(RUN, NO_ANSWER).host_faults(*(() if task.asks("any-size") else GRIDS))
+    warnings = [f"warning: {each}" for each in (*faults, *_texts(answers, RUN, "warnings"))]
     return [COMMAND_LINES.sub("", each) for each in (*found, *warnings)]
 
 

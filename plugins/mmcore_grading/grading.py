@@ -186,7 +186,7 @@ def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -
         tuple(found),
         run.ended,
         run.confined,
-        tuple(hints(run.answers)),
+        tuple(hints(task, run.answers)),
         launch(run.answers),
         proved_size(run.answers),
         () if submission.refused else tuple(repeating_commands(task, submission, run.answers, reference)),

@@ -142,7 +142,7 @@ def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
     grade = Grade("a", "a.cu", tuple(outcomes(task, answers, {})))
     assert [(each.points, each.message) for each in grade.outcomes] == [
         (0, f"unusual-reading at a.cu:3: {advice}"),
-        *[(0, "not counted: it is right only in the unusual reading")] * 3,
+        *[(0, "not counted: it is right only as another product, such as C + A·B")] * 3,
     ]
     page = student_page(task, grade, Submission("a", (("a.cu", b"one\ntwo\nthree\n"),)))
     below = page.partition("What is missing")[2]
@@ -159,6 +159,27 @@ def test_a_part_of_c_that_is_left_out_is_no_hazard(kind: str) -> None:
     right = Answer(0, {"verified": True})
     found = outcomes(task, {"compile": right, "run 8x8x8": right, "run": Answer(1, document)}, {})
     assert [(each.points, each.message.partition(" ")[0]) for each in found] == [(0, kind), (1, "")]
+
+
+@pytest.mark.parametrize("any_size", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "costs_any_size"), [("wrong-size", False), ("batch-step", False), ("rounded-down-grid", True)]
+)
+def test_of_main_only_its_grid_costs_points_and_a_warning_names_the_rest(
+    kind: str, costs_any_size: bool, any_size: bool
+) -> None:
+    others = [Criterion("any-size", 1)] if any_size else []
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1), Criterion("no-hazards", 1), *others))
+    fault = Violation(kind, "n * n bytes", array="C", source="a.cu", line=3)
+    document: dict[str, Any] = {"verified": False, "violations": [fault.to_json()], "verification": None}
+    document |= {"sizes": [], "not_tried": "", "hazards": "none"}
+    right = Answer(0, {"verified": True, "hazards": "none"})
+    submission = Submission("a", (("a.cu", b""),))
+    answers = dict.fromkeys(commands(task, submission), right) | {"run": Answer(1, document)}
+    grade = grade_of(task, submission, Run(answers), {})
+    costs = any_size and costs_any_size
+    assert [each.points for each in grade.outcomes] == [1, 1, 0 if costs else 1][: len(grade.outcomes)]
+    assert grade.hints == (() if costs else (f"warning: {fault}",))
 
 
 @pytest.mark.parametrize(

@@ -452,13 +452,13 @@ def test_a_fault_in_a_notebook_is_below_the_line_of_its_cell() -> None:
 def test_warnings_cost_no_points_and_have_no_commands() -> None:
     found = "copy-direction at a.cu:3: copies from the host\n  mmcore run a.cu"
     answers = {"run": Answer(0, {"verified": True, "warnings": [found]})}
-    assert hints(answers) == ["warning: copy-direction at a.cu:3: copies from the host"]
+    assert hints(TWO, answers) == ["warning: copy-direction at a.cu:3: copies from the host"]
 
 
 def test_a_page_says_which_line_leaves_remainders_out() -> None:
     left_out = "remainders are left out: line 14 counts k / 16 whole steps and leaves the rest of k out"
     further = ["excluded from a.cu as host code: main (lines 25-40)", "hint: this has more\n  mmcore check a.cu"]
-    assert hints({"explain": Answer(0, {"verified": True, "hints": [*further, left_out]})}) == [left_out]
+    assert hints(TWO, {"explain": Answer(0, {"verified": True, "hints": [*further, left_out]})}) == [left_out]
 
 
 def test_each_fault_is_below_its_line_of_the_source() -> None:
