@@ -72,6 +72,19 @@ def run(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -
     return result.exit_code, result.output
 
 
+def test_a_guard_with_another_size_is_wrong_at_the_sizes_that_the_source_fixes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, said = run(TILES.replace("c[row * N", "if (row < N) c[row * N"), tmp_path, monkeypatch)
+    assert (status, "never written" in said) == (1, True), said
+
+
+def test_constants_of_one_declaration_are_redefined_like_macros() -> None:
+    declared = "constexpr int M = 256, N = 128, K = 512;"
+    text = TILES.replace("#define M 256\n#define N 128\n#define K 512", declared)
+    assert declared in text and sizes_of(text) == sizes_of(TILES)
+
+
 def test_smaller_sizes_have_the_remainders_of_the_source() -> None:
     assert sizes_of(EDGES) == [(133, 137, 130), (133, 137, 130), (773, 777, 770)]
 

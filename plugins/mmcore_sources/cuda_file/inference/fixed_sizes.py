@@ -230,8 +230,11 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
         return None
     # Both steps are k if B is stored by columns.
     of_n = (stride("C") or of_b) if of_a == of_b else of_b
-    of_m = _limit_of_rows(body, matrices["C"], of_n, known) or _rows_of_grid(kernel, matrices["C"], of_n)
-    of_m = of_m or next((name for name in ("M", "m") if name in known), of_n)
+    # The name first: a guard with another size is a common mistake.
+    of_m = next((name for name in ("M", "m") if name in known.keys() - {of_n, of_a}), "")
+    of_m = (
+        of_m or _limit_of_rows(body, matrices["C"], of_n, known) or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
+    )
     roles = {of_m: "m", of_a: "k", of_n: "n"}
     return roles, FixedSizes(known[of_m], known[of_n], known[of_a])
 

@@ -16,7 +16,7 @@ from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 
 _PREFIX = "MMCORE_"
 _MACRO = r"[ \t]*#[ \t]*define[ \t]+{0}[ \t]+"
-_CONSTANT = r"[ \t]*(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
+_CONSTANT = r"[ \t]*(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +(?:\w+ *= *[^;,]+, *)*{0} *= *"
 _DEFINED = rf"^(?:{_MACRO}(.*?)[ \t]*(?=//|/\*|$)|{_CONSTANT}([^;,]+?) *(?=[;,]))"
 
 
