@@ -315,3 +315,19 @@ def test_no_change_reads_a_variable_in_its_own_initializer() -> None:
     changed = [each.text for each in edits(text, "partial", operands, "float")]
     assert changed
     assert not any("end = min(K, end" in each or "begin = begin" in each for each in changed)
+
+
+def test_loads_of_fragments_through_macros_are_changed_early() -> None:
+    head = '#define LOAD4(a, b, c, d, p) asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"'
+    text = f"""{head} : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(p))
+__global__ void mul(const half *A, const half *B, float *C, int m, int n, int k)
+{{
+    unsigned r[2][4];
+    for (int i = 0; i < k / 16; i++)
+        LOAD4(r[i][0], r[i][1], r[i][2], r[i][3], p);
+}}
+"""
+    operands = Operands({"A": "A", "B": "B", "C": "C"}, {"m": "m", "n": "n", "k": "k"}, "", "0")
+    transposed, exchanged, *_ = edits(text, "mul", operands, "float")
+    assert (transposed.line, "x4.trans.shared" in transposed.text) == (1, True)
+    assert "LOAD4(r[i][0], r[i][2], r[i][1], r[i][3], p);" in exchanged.text

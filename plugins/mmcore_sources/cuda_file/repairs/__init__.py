@@ -7,7 +7,8 @@
 - ``remainder_edits`` makes those for sizes that leave a remainder: guards, zeros and the last step.
 - ``return_edits`` makes a guard that ends the threads beyond C.
 - ``fragment_edits`` makes those of a thread's place in a fragment of ``mma``, and of packed halves.
-- ``tensor_core_edits`` makes those of fragments, ``ldmatrix``, ``mma`` and descriptors.
+- ``matrix_load_edits`` makes those of tensor maps' coordinates and of ``ldmatrix``.
+- ``tensor_core_edits`` makes those of fragments, ``mma`` and descriptors.
 - ``likely_edits`` orders them by the faults of a result.
 - ``launch_changes`` makes kernels with other launches, and ``tiled_grids`` those with other grids.
 - ``trial`` runs them until one makes the product right.

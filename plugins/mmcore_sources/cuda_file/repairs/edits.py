@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.repairs.index_edits import (
     transposed_elements,
 )
 from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
+from mmcore_sources.cuda_file.repairs.matrix_load_edits import matrix_load_edits
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
 from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
@@ -73,6 +74,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from parity_edits(source, nodes)  # these two first, as a hazard leaves little time
     yield from other_buffers(source, nodes)
+    yield from matrix_load_edits(source, nodes)
     yield from remainders(source, nodes)
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)

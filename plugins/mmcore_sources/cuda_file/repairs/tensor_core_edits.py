@@ -1,4 +1,4 @@
-"""Changes of tensor cores' code: layouts, ``ldmatrix``, fragments, descriptors, coordinates, parities of mbarriers."""
+"""Changes of tensor cores' code: layouts, fragments, descriptors, parities of mbarriers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
-from mmcore_sources.cuda_file.inference.host_calls import function_name
+from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import filled_fragments, fragment_edits
 
 _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_major": "mem_col_major",
                  "mem_col_major": "mem_row_major"}  # fmt: skip
 _WAITS = re.compile(r"wait", re.IGNORECASE)
-_TENSOR_COPY = re.compile(r"cp[._]async[._]bulk[._]tensor")
-_MAP = "CUtensorMap"
 _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
 
 
@@ -30,13 +27,10 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
     yield from filled_fragments(source, nodes)
     yield from fragment_edits(source, nodes)
-    yield from _exchanged_coordinates(source, nodes)
     for node in nodes:
         word = text_of(node)
         if node.type in ("type_identifier", "identifier") and word in _OTHER_LAYOUT:
             yield replaced(source, [(node, _OTHER_LAYOUT[word])])
-        elif node.type == "gnu_asm_expression" and "ldmatrix" in word:
-            yield _transposed(source, node)
         elif node.type == "gnu_asm_expression" and "mma" in word:
             yield from _exchanged_operands(source, node)
         elif node.type == "call_expression" and "desc" in text_of(node.children[0]).casefold():
@@ -45,28 +39,6 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     if masked:
         units = [(each, f"({text_of(each.children[0])} >> 4) & 0x3FFF") for each in masked]
         yield replaced(source, units, "a descriptor's offsets in units of 16 bytes")
-
-
-def _exchanged_coordinates(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources in which two coordinates of all copies by a tensor map, or of one copy, have changed places."""
-    definitions = [each for each in nodes if each.type == "function_definition" and _TENSOR_COPY.search(text_of(each))]
-    names = {*map(function_name, definitions)}
-    maps = {identifiers(each)[-1] for each in nodes if each.type == "parameter_declaration" and _MAP in text_of(each)}
-    exchanges: dict[tuple[str, int], list[tuple[Node, Node]]] = {}
-    for call in (each for each in nodes if each.type == "call_expression"):
-        name, arguments = function_name(call), call.child_by_field_name("arguments")
-        if arguments is None or not (name in names or _TENSOR_COPY.search(name)):
-            continue
-        by = "".join(sorted(maps & {*identifiers(arguments)}))
-        for place, (one, other) in enumerate(itertools.pairwise(arguments.named_children)):
-            if text_of(one) != text_of(other) and "&" not in text_of(one) + text_of(other):
-                exchanges.setdefault((by, place), []).append((one, other))
-    for (by, _), pairs in exchanges.items():
-        for some in [pairs, *([each] for each in pairs if len(pairs) > 1)]:
-            (left, right), changes = map(text_of, some[0]), [(one, text_of(other)) for one, other in some]
-            changes += [(other, text_of(one)) for one, other in some]
-            of_which = f"all copies by {by}" if len(some) > 1 else "the copy"
-            yield replaced(source, changes, f"{right}, {left} as coordinates of {of_which}")
 
 
 def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
@@ -81,16 +53,6 @@ def _other_parity(source: bytes, call: Node) -> Iterator[Edit]:
             else f"{word if word.isidentifier() else f'({word})'} ^ 1"
         )
         yield replaced(source, [(values[-1], other)], f"{other} instead of {word} as the parity")
-
-
-def _transposed(source: bytes, asm: Node) -> Edit:
-    """Return a source with or without ``.trans`` in an ``ldmatrix``."""
-    template = next(each for each in asm.children if each.type in ("string_literal", "concatenated_string"))
-    text = source[template.start_byte : template.end_byte].decode()
-    if ".trans" in text:
-        return replaced(source, [(template, text.replace(".trans", ""))], "no .trans in ldmatrix")
-    changed = re.sub(r"\.(shared|b16)", r".trans.\1", text, count=1)
-    return replaced(source, [(template, changed)], ".trans in ldmatrix")
 
 
 def _exchanged_operands(source: bytes, asm: Node) -> Iterator[Edit]:
