@@ -263,3 +263,13 @@ def test_sums_of_repeated_launches_are_named_unless_c_is_set_between(calls: str,
     host = HostCode(f"{head}\ncudaMemset(c, 0, n * n * 4);\n{calls.replace('LAUNCH', launch)}\n}}\n")
     found = [(bug.kind, bug.line) for bug in repeated_sums(host, host.launches, "c")]
     assert found == ([("repeated-sum", line)] if line else [])
+
+
+def test_conform_warns_of_a_kernel_that_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    flip = "__global__ void flip(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x]; }\n"
+    host = "void f(int n) { flip<<<1, 32>>>(b, d); mul<<<dim3(n, n), dim3(16, 16)>>>(a, d, c, n); }\n"
+    (tmp_path / "my.cu").write_text(kernel_source("naive_square").partition("int main")[0] + flip + host)
+    said = command("conform", "my.cu", "--quiet").stdout
+    assert said.startswith("file.my: CONFORMS\nwarning: other-kernel at my.cu:")

@@ -76,6 +76,8 @@ def conform(
             made.append(conform_kernel(reference, device, tested, seed=seed, timeout=timeout, progress=progress))
         if not as_json:
             render(*([""] if len(made) > 1 and not quiet else []), *report(made[-1], quiet=quiet, verbose=verbose))
+            if (file := registry().files.get(each.name)) is not None and file.bugs:
+                render(*(f"warning: {bug}" for bug in file.bugs))
     if as_json:
         write_json([each.to_json() for each in made])
     if any(each.failures for each in made):

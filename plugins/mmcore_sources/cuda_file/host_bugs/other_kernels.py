@@ -17,12 +17,12 @@ def other_kernels(host: HostCode, launch: HostLaunch, matrices: Mapping[str, str
     the matrices that are passed.
     """
     several = [each for each in host.calls if each.is_launch and host.contains(each.node)]
-    of_product = next((each for each in several if each.line == launch.line), None)
+    of_product = next((each for each in several if (each.line, each.name) == (launch.line, launch.name)), None)
     found: dict[tuple[str, bool], tuple[int, list[str]]] = {}
     for each in several if of_product is not None else ():
         assert of_product is not None
         if each.scope == of_product.scope and each.name != launch.name and not _is_product(host, each):
-            before = each.line < launch.line
+            before = each.node.start_byte < of_product.node.start_byte
             changed = _changed(host, each)
             roles = [role for role in ("AB" if before else "C") if matrices.get(role) in changed]
             _, known = found.setdefault((each.name, before), (each.line, []))
