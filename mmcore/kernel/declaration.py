@@ -18,6 +18,7 @@ from mmcore.kernel.constraints import Constraint, FixingConstraint
 from mmcore.kernel.declared_values import check_forms, check_name, check_values, require, settled
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.launch import Launch, covering_grid, tiles_over_read
+from mmcore.kernel.missing_source import advice_about
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
@@ -270,7 +271,8 @@ class Kernel:
             return read_text(self.source)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}") from None
+            advice = advice_about(self.source) if isinstance(error, FileNotFoundError) else ""
+            raise InvalidKernel(f"{self.name}: its source {self.source} cannot be read: {reason}{advice}") from None
 
     @property
     def strided(self) -> str:

@@ -19,13 +19,15 @@ from mmcore.devices.base import DeviceProvider
 from mmcore.errors import described
 from mmcore.executor.choose_device import device_name
 from mmcore.files import cache_directory
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.missing_source import advice_about, lacks_source
 from mmcore.registry import DISTRIBUTION, registry
 
 _NAMESAKE = """\
 another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
 python -m pip uninstall mmcore, then install mmcore-cuda again"""
 
-_FAULTS = ("failed", "duplicates", "conflict")  # facts that are faults
+_FAULTS = ("failed", "duplicates", "missing", "conflict")  # facts that are faults
 
 
 @click.command()
@@ -70,7 +72,12 @@ def examine() -> dict[str, Any]:
         "commands": {name: str(each.origin) for name, each in sorted(found.commands.items())},
         "failed": [{**each.origin._asdict(), "reason": each.reason} for each in found.failed],
         "duplicates": found.conflicts(),
+        "missing": [_missing(each.item) for each in found.kernels.values() if lacks_source(each.item)],
     }
+
+
+def _missing(kernel: Kernel) -> str:
+    return f"{kernel.name}: its source {kernel.source} does not exist{advice_about(kernel.source)}"
 
 
 def _attempt(query: Callable[[], Any]) -> tuple[Any, str | None]:
@@ -138,6 +145,7 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
         "commands": [f"{name}: {origin}" for name, origin in findings["commands"].items()],
         "failed": ["{plugin} of {distribution}: {reason}".format(**each) for each in findings["failed"]],
         "duplicates": findings["duplicates"],
+        "missing": findings["missing"],
         "conflict": [_NAMESAKE.format(findings["namesake"])] if findings["namesake"] else [],
     }
     return [(name, "\n".join(lines)) for name, lines in rows.items()]

@@ -12,6 +12,7 @@ import click
 from mmcore.cli.output import json_option, loaded_registry, on_terminal, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.missing_source import lacks_source
 from mmcore.kernel.problem import dtype_named
 from mmcore.messages import visible
 from mmcore.plugin_table import NEW_HINT, Registered
@@ -105,8 +106,12 @@ def typed_operation(kernel: Kernel) -> str:
 
 
 def _cells(kernel: Kernel) -> tuple[str, ...]:
-    title, needs = kernel.title + " [known bugs]" * bool(kernel.known_bugs), "; ".join(descriptions(kernel))
+    title, needs = f"{kernel.title} {_marks(kernel)}".rstrip(), "; ".join(descriptions(kernel))
     return kernel.name, title, typed_operation(kernel), configs(kernel), needs
+
+
+def _marks(kernel: Kernel) -> str:
+    return "[known bugs] " * bool(kernel.known_bugs) + "[source missing] " * lacks_source(kernel)
 
 
 def _rows(kernels: list[Kernel]) -> str:
@@ -133,7 +138,7 @@ def terminal_lines(kernels: list[Kernel], *, folded: bool, width: int) -> list[s
     rows = [_folded(family, members) for family, members in families.items()]
     hint = "mmcore list-kernels FAMILY lists its kernels; mmcore show KERNEL describes one."
     if not folded:
-        rows = [(kernel.name, "[known bugs] " * bool(kernel.known_bugs) + kernel.title) for kernel in kernels]
+        rows = [(kernel.name, _marks(kernel) + kernel.title) for kernel in kernels]
         hint = "mmcore show KERNEL describes one."
     names = max(len(name) for name, _ in rows)
     shortened = [(name, _shortened(text, width - names - 2)) for name, text in rows]

@@ -111,11 +111,16 @@ def test_the_source_is_highlighted_on_a_terminal(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_source_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
-    install(tmp_path, "acme", "acme.lost", kernel_module("acme.lost"))
-    result = mmcore("show", "acme.lost", site=tmp_path)
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    install(site, "acme", "acme.lost", kernel_module("acme.lost"))
+    result = mmcore("show", "acme.lost", site=site)
     assert (result.exit_code, result.stdout) == (2, "")
-    missing = tmp_path / "acme_module.cu"
-    assert result.stderr == f"Error: acme.lost: its source {missing} cannot be read: No such file or directory\n"
+    missing = f"its source {site / 'acme_module.cu'} cannot be read: No such file or directory"
+    advice = "package-data in the pyproject.toml of acme_module.cu lists the files of its wheel"
+    assert result.stderr == f"Error: acme.lost: {missing}; {advice}\n"
+    assert "[source missing]" in mmcore("list-kernels", "acme", site=site).stdout
+    assert "does not exist; package-data" in " ".join(mmcore("doctor", "-q", site=site).stdout.split())
 
 
 def test_a_rule_whose_source_python_cannot_find_is_left_out(tmp_path: Path) -> None:

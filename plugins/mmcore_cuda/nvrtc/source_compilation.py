@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
+from mmcore.kernel.missing_source import installed_package
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_cuda.nvrtc.bindings import (
@@ -38,7 +39,6 @@ _NO_CONSTANT = re.compile(r'error: identifier "([A-Z][A-Z0-9_]*)" is undefined')
 # The names of constants in a line that declares them.
 _CONSTANTS, _INITIALIZED = re.compile(r"\b(?:const|constexpr|enum)\b"), re.compile(r"\b(\w+) *[={](?!=)")
 # NVRTC's messages about sources written in C++20 or later, and words in the lines that it prints.
-_INSTALLED = frozenset(("site-packages", "dist-packages"))
 _NEEDS_NEWER = re.compile(
     r"\b(?:concept|requires|consteval|constinit|co_await|co_yield|co_return|char8_t)\b|<=>|\bc\+\+ ?2|__cplusplus|"
     r'"auto" is not allowed',
@@ -127,7 +127,7 @@ def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
     named = ", ".join(f"{name} ({Path(each.path).name}:{each.line})" for name, each in missing.items())
     headers, them = ("headers that are", "them") if len(missing) > 1 else ("a header that is", "it")
     lacking = cuda_headers().lacking()
-    if not lacking and (package := _installed_package(source.absolute())):
+    if not lacking and (package := installed_package(source.absolute())):
         own = f"package-data in the pyproject.toml of {package}, which is installed, lists its own headers"
         others = f"include= in its declaration names the folders that have {them}"
         return f"{source.name} includes {headers} not found: {named}; {own}; {others}"
@@ -137,13 +137,6 @@ def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
         f"{source.name} includes {headers} not found: {named}; {options}include= in its declaration names the folders "
         f"that have {them}" + (f" ({lacking})" if lacking else "")
     )
-
-
-def _installed_package(source: Path) -> str:
-    """Return the name of the package that a source was installed with, as from a wheel; "" for another source."""
-    for folder in _INSTALLED.intersection(source.parts):
-        return source.parts[source.parts.index(folder) + 1]
-    return ""
 
 
 def _having(source: Path, header: str) -> Iterator[Path]:
