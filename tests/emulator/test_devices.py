@@ -68,7 +68,7 @@ def test_arithmetic_on_a_nan_that_was_read_out_of_bounds_is_not_poison() -> None
     ("directives", "reason"),
     [
         *((runs, "") for runs in ("", ".maxntid 64, 1, 1", ".maxntid 64\n.reqntid 8, 8", ".minnctapersm 2")),
-        (".maxntid 63, 1, 1", "at most 63 threads; a 8×8 block has 64"),
+        (".maxntid 63, 1, 1", "at most 63 threads by __launch_bounds__; a 8×8 block has 64"),
         (".reqntid 16, 8", "exactly 128 threads; a 8×8 block has 64"),
     ],
 )

@@ -226,3 +226,21 @@ def test_the_block_suggested_for_a_kernel_that_uses_x_alone_is_flat() -> None:
     )
     said = mmcore("run", "flat.cu", "--device", "emulator").output
     assert "mmcore run flat.cu --device emulator --block 256" in said
+
+
+def test_fewer_threads_than_launch_bounds_are_a_hint(folder: Path) -> None:
+    """A thread of 64 computes a row; the launch has 32."""
+    text = """
+__global__ void __launch_bounds__(64) rows(const float *A, const float *B, float *C, int m, int n, int k) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    for (int j = 0; i < m && j < n; j++) {
+        float sum = 0;
+        for (int p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j];
+        C[i * n + j] = sum;
+    }
+}
+void call(float *A, float *B, float *C, int m, int n, int k) { rows<<<(m + 63) / 64, 32>>>(A, B, C, m, n, k); }
+"""
+    (folder / "rows.cu").write_text(text)
+    output = mmcore("run", "rows.cu", "-q", "--device", "emulator").stdout
+    assert "hint: with --block 64, the number in its __launch_bounds__, the product is right at" in output

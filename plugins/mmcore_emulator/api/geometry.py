@@ -64,8 +64,8 @@ def check_launch_bounds(function: Function, block: Dim3) -> None:
     """Raise LaunchError if a block has more threads than the source allows by ``__launch_bounds__``."""
     most, exactly = function.threads.get("maxntid", block.size), function.threads.get("reqntid", block.size)
     if block.size > most or block.size != exactly:
-        bound = f"at most {most}" if block.size > most else f"exactly {exactly}"
-        raise LaunchError(f"{function.name} is made for blocks of {bound} threads; a {block} block has {block.size}")
+        bound = f"at most {most} threads by __launch_bounds__" if block.size > most else f"exactly {exactly} threads"
+        raise LaunchError(f"{function.name} is made for blocks of {bound}; a {block} block has {block.size}")
 
 
 def cluster_of(function: Function, asked: Dim3 | None, grid: Dim3) -> Dim3:

@@ -22,7 +22,7 @@ def test_a_launch_that_cannot_be_made_is_refused(changed: dict[str, Any], senten
 def test_the_bounds_of_a_source_are_those_of_its_launches() -> None:
     source = 'extern "C" __global__ void __launch_bounds__(64) f(int* x) {}'
     text = refusal(LaunchError, source, block=65, args=(None,))
-    assert text == "f is made for blocks of at most 64 threads; a 65×1 block has 65"
+    assert text == "f is made for blocks of at most 64 threads by __launch_bounds__; a 65×1 block has 65"
     source = 'extern "C" __global__ void __cluster_dims__(2) f(int* x) {}'
     assert refusal(LaunchError, source, grid=4, cluster=4, args=(None,)) == "f is made for clusters of 2×1, not of 4×1"
     text = refusal(LaunchError, 'extern "C" __global__ void f() {}', grid=2, cluster=2, args=(), architecture="sm_80")

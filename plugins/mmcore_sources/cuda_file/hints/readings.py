@@ -20,7 +20,7 @@ from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, righ
 from mmcore_sources.cuda_file.hints.larger_shared import is_beyond_shared
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
-from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, more_warps, smaller_blocks
+from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, bounded_blocks, more_warps, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
     at_sizes,
     hint_of,
@@ -142,6 +142,7 @@ def reads_by_columns(kernel: Kernel, values: Mapping[str, Any]) -> str:
 def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings, likely ones first, each with its options."""
     kernel, inferred = file.kernel, inferred_of(file.reference)
+    yield from bounded_blocks(kernel)
     if any(note.what == "block" and note.guessed for note in inferred.notes):
         yield from more_warps(kernel)
     factors = {name: value for name, value in inferred.factors.items()

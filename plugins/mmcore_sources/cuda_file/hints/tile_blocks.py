@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mmcore.kernel.declaration import Kernel
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.geometry import MOST_THREADS
+from mmcore_sources.cuda_file.inference.host_code import Reader
 
 _CONSTANT = re.compile(r"(?:#[ \t]*define[ \t]+|\bint[ \t]+)(\w+)[ \t]*=?[ \t]*\(?(\d+)\b")
 _EDGE = re.compile(r"__shared__[^;\[]*\[(\w+)\]|\bblockIdx\.[xy][ \t]*\*[ \t]*(\w+)\b(?!\.)")
@@ -37,6 +40,16 @@ def smaller_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     while x * y > _WARP:
         x, y = (x // 2, y) if x > y else (x, y // 2)
         yield f"--block {x}x{y}", {"block": f"{x}x{y}"}
+
+
+def bounded_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the block of as many threads along x as ``__launch_bounds__`` allows, if the kernel's has fewer."""
+    program, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
+    function = next((each for each in program.functions if name and each.is_named(name)), None)
+    block = kernel.usual_configs[0].block
+    most = Reader(program).whole(function.bounds) if function is not None and function.bounds else None
+    if most is not None and block.x < most <= MOST_THREADS and block.size == block.x:
+        yield f"--block {most}, the number in its __launch_bounds__,", {"block": f"{most}x1"}
 
 
 def more_warps(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
