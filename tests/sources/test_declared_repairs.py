@@ -126,7 +126,8 @@ def test_the_least_grid_by_parameters_of_the_config_is_a_hint(
     text = text.replace("blockIdx.x * 16 + threadIdx.x", f"blockIdx.x * {columns.format('WIDTH')} + threadIdx.x % 8")
     output = run(tmp_path, monkeypatch, text, configs=[{**config, "block": (128,)}])
     x, y = f"ceil_div(p.n, {columns.format('c.WIDTH')})", f"ceil_div(p.m, {rows.format('c.HEIGHT')})"
-    assert f" with grid=lambda p, c: ({x}, {y}) in place of the default grid\n" in output
+    default = "the default grid, in which a block covers 1×128 of C"
+    assert f" with grid=lambda p, c: ({x}, {y}) in place of {default}\n" in output
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_the_grid_of_the_source_is_a_hint(host: str, tmp_path: Path, monkeypatch
     text = "#ifndef BM\n#define BM 32\n#define BN 8\n#endif\ntypedef const float* F;\n" + text + host.format(launch)
     config = {"BM": 32, "BN": 8, "WM": 4, "WN": 4, "block": (256,)}
     output = run(tmp_path, monkeypatch, text, configs=[config])
-    assert " with grid=lambda p, c: (ceil_div(p.m, c.BM), ceil_div(p.n, c.BN)) in place of the default grid\n" in output
+    assert " with grid=lambda p, c: (ceil_div(p.m, c.BM), ceil_div(p.n, c.BN)) in place of the default grid" in output
 
 
 def test_deliberate_mistakes_of_a_registered_kernel_get_no_hint(

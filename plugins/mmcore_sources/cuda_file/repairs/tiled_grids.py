@@ -25,6 +25,7 @@ _FACTORS = (1, 8, 16, 32)  # elements along an edge of what a parameter of a con
 _LONGEST = 256  # elements along an edge of a tile
 _TILES = 9  # of a product that shows which axis of the grid goes along its longer side
 _LONGEST_TRIED = 128  # elements along the edge of such a product's tiles
+_DEPTH = 64  # its k, if the kernel allows that
 
 
 class _Edge(NamedTuple):
@@ -65,7 +66,9 @@ def tiled_grids(planned: Plan, cells: Sequence[Cell]) -> Iterator[tuple[Kernel, 
     come first, as a kernel may also be right with more blocks than it needs. Of equal grids, those come first whose
     tiles are parameters, then those of small tiles, and then those with columns along x.
     """
-    yield from source_grid(planned, "the default grid")
+    rows, columns, _ = planned.config.tile
+    default = f"the default grid, in which a block covers {rows}×{columns} of C"
+    yield from source_grid(planned, default)
     problems = [cell.problem(planned.kernel) for cell in cells]
 
     def order(tiles: _Tiles) -> tuple[int, int, int]:
@@ -78,7 +81,7 @@ def tiled_grids(planned: Plan, cells: Sequence[Cell]) -> Iterator[tuple[Kernel, 
     for tiles in sorted((_Tiles(*pair, along_x) for pair in named for along_x in "nm"), key=order):
         grids.setdefault((tiles.rows.length, tiles.columns.length, tiles.along_x), tiles)
     for grid in grids.values():
-        what = f"grid=lambda p, c: ({grid}) in place of the default grid"
+        what = f"grid=lambda p, c: ({grid}) in place of {default}"
         yield replace(planned.kernel, grid=grid), what
 
 
@@ -114,8 +117,11 @@ def long_cells(cell: Cell, kernel: Kernel) -> list[Cell]:
     """
     config = kernel.config(**cell.config)
     tile = max((edge.length for edge in _edges(config) if edge.length <= _LONGEST_TRIED), default=_LONGEST_TRIED)
-    long = [at_sizes(cell, kernel, _TILES * tile, tile, cell.k), at_sizes(cell, kernel, tile, _TILES * tile, cell.k)]
-    return [each for each in long if not kernel.violations(each.problem(kernel), config)]
+    for edge, k in itertools.product((tile, _LONGEST_TRIED), (_DEPTH, cell.k)):
+        long = [at_sizes(cell, kernel, _TILES * edge, edge, k), at_sizes(cell, kernel, edge, _TILES * edge, k)]
+        if not any(kernel.violations(each.problem(kernel), config) for each in long):
+            return long
+    return []
 
 
 def _edges(config: Config) -> list[_Edge]:
