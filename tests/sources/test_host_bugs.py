@@ -10,6 +10,7 @@ import pytest
 
 from mmcore.devices.violations import Violation
 from mmcore.registry import registry
+from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
@@ -27,7 +28,7 @@ BEFORE = """
 #define WAIT() CHECK(cudaDeviceSynchronize())
 __global__ void gemm(const float *A, const float *B, float *C, int m, int k, int l) { C[m] = A[k] * B[l]; }
 __global__ void flip(const float *from, float *to, int n) { to[threadIdx.x * n] = from[threadIdx.x]; }
-double seconds() { timeval now; gettimeofday(&now, 0); return now.tv_sec; }
+void *kernels[] = {(void *)mul}; double seconds() { timeval now; gettimeofday(&now, 0); return now.tv_sec; }
 int main(int argc, char **argv) { const int n = 1000; float *a, *b, *c, *h = (float *)malloc(n * n * sizeof(float)); \
 cudaMalloc(&a, n * n * sizeof(float)); cudaMalloc(&b, n * n * sizeof(float)); cudaMalloc(&c, n * n * sizeof(float));
 """
@@ -59,6 +60,24 @@ def test_a_grid_that_does_not_cover_the_programs_own_product_is_found(kernel: st
     text = f"{kernel_source(kernel).partition('int main')[0]}int main(int argc, char **argv) {{\n{statements}\n}}\n"
     bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
     assert "; ".join(bug.message for bug in bugs) == found
+
+
+@pytest.mark.parametrize(
+    ("statements", "launched"),
+    [
+        ("// mul<<<63, 16>>>(a, b, c, n);", False),
+        ('printf("mul: %f", h[0]);', False),
+        ("mul<<<63, 16>>>(a, b, c, n);", True),
+        ("cudaLaunchKernel((void *)mul, 63, 16, arguments);", True),
+        ("} int other() {\n#define RUN mul<<<63, 16>>>\nRUN(a, b, c, n);", True),
+    ],
+)
+def test_a_kernel_that_no_code_of_a_program_launches_is_found(statements: str, launched: bool) -> None:
+    text = f"{kernel_source('naive_square')}int main() {{ float *a, *b, *c, *h; int n = 1000;\n{statements}\n}}\n"
+    bugs = [*unlaunched_kernel(HostCode(text), "mul")]
+    assert [each.message.partition(",")[0] for each in bugs] == ["no code of the file launches mul"] * (not launched)
+    assert not [*unlaunched_kernel(HostCode(f'#include "launches.cuh"\n{text}'), "mul")]
+    assert not [*unlaunched_kernel(HostCode(text.replace("main", "other")), "mul")]
 
 
 @cases(__file__, "unread", "statements, note")

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import letter
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, name_of
 
 _GEMM = re.compile(r"cublas(?:[SDCZH]gemm(?:_v2|_64)?(StridedBatched|Ex)?|Gemm(StridedBatched)?Ex)(?:_v2|_64)?")
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|IDX2[CF]|fortran", re.IGNORECASE)
-_LETTER = re.compile(r"(?:d|dev|device|g|gpu|h|mat)?_?([abc])(?:_?(?:d|dev|device|gpu|cublas|ref|mat))?", re.IGNORECASE)
 
 
 class Product(NamedTuple):
@@ -111,6 +111,5 @@ def _word(host: HostCode, node: Node, call: Call) -> str:
 
 def _matrix(name: str, matrices: Mapping[str, str]) -> str:
     """Return the letter of a matrix, by the kernel's arguments or else by its name; empty for others."""
-    letters = [letter for letter, each in matrices.items() if each == name]
-    match = _LETTER.fullmatch(name)
-    return letters[0] if letters else match[1].upper() if match else ""
+    letters = [each for each, array in matrices.items() if array == name]
+    return letters[0] if letters else letter(name)

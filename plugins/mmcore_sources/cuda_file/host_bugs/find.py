@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places,
 from mmcore_sources.cuda_file.host_bugs.allocated_sizes import other_sides
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
+from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import exchanged_matrices, unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.other_kernels import other_kernels
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
@@ -61,7 +62,9 @@ def host_bugs(
     found = [*others, *(_of_matrix(bug, matrices, launch) for bugs in BUGS for bug in bugs(host))]
     if not inferred.attributes["column_major"]:
         found += cublas.exchanged_operands(host, matrices)
+        found += exchanged_matrices(host, launches_of_kernel, arguments)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
+    found += unlaunched_kernel(host, entry.rpartition("::")[2])
     found += unfilled_inputs(host, launch, matrices) if launch else ()
     found += other_kernels(host, launch, matrices) if launch else ()
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
@@ -118,6 +121,8 @@ def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
     host = HostCode(text)
     entry = inferred.attributes["entry"].partition("<")[0]
     found = {*launches.exchanged_sizes(host)}
+    if not inferred.attributes["column_major"]:
+        found |= {*exchanged_matrices(host, _launches_of(host, entry), inferred.attributes["arguments"])}
     for launch in _launches_of(host, entry):
         found |= {*uncovered_product(host, launch, inferred)}
         found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
