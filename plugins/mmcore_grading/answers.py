@@ -121,6 +121,11 @@ class Answer:
         return [str(each) for each in self._violations if each.kind in (*_OF_HOST, *others)]
 
     @property
+    def meant(self) -> Sequence[str]:
+        """The options that declare an unusual reading, such as "--column-major B if this is meant"."""
+        return [each.hint for each in self._violations if each.kind == UNUSUAL_READING and each.hint]
+
+    @property
     def not_run(self) -> str:
         """The sizes that the source fixes, where they prevented the run; empty otherwise."""
         fixes = None if self.document else _FIXES.search(self.message)

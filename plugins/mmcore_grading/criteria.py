@@ -29,6 +29,9 @@ from mmcore_grading.task import Criterion, Task
 NOT_RUN = "not run at "
 """The beginning of a message about a size for which the source, which fixes its sizes, could not be compiled."""
 
+_FIXED = "the source fixes"
+"""The beginning of the reason why no other sizes than those of a source were tried."""
+
 _MISREAD = "not counted: it is right only as another product, such as C + A·B"
 _MISTYPED = "not counted: its types are not those of the task"
 _UNLAUNCHED = "not counted: it cannot be launched as a product"
@@ -179,6 +182,22 @@ def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
     return wrong_numbers or [*islice(wrong, 1)] or answer.faults or missed
 
 
+def _any_size(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    """Return whether a product is right at the sizes of the code.
+
+    A source that fixes a size is compiled for each size of the task instead, if there are hidden ones.
+    """
+    run = answers.get(RUN, NO_ANSWER)
+    is_fixed = run.document is not None and run.document["not_tried"].startswith(_FIXED)
+    if not (is_fixed and run.status == 0 and task.asks("hidden-sizes")):
+        return _all_or_nothing(RUN, _at_any_size)(task, criterion, answers, reference)
+    for judge in (_shown, _hidden):
+        part, message, hidden = judge(task, criterion, answers, reference)
+        if part < 1:
+            return 0.0, message, hidden
+    return 1.0, "", ""
+
+
 def _wrong_size(size: str, why: str, faults: Sequence[str]) -> str:
     """Return the sentence about a size that is not right, where no product is wrong."""
     hazards = (fault.partition(": ")[0] for fault in faults if f": at {size}, " in fault)
@@ -249,7 +268,7 @@ def _place(finding: Document) -> str:
 _JUDGES: Mapping[str, _Judge] = {
     "shown-sizes": _shown,
     "hidden-sizes": _hidden,
-    "any-size": _all_or_nothing(RUN, _at_any_size),
+    "any-size": _any_size,
     "no-hazards": _no_hazards,
     "proved": _all_or_nothing("prove", _gaps_of_proof),
     "coalesced": _all_or_nothing("why", _findings("uncoalesced")),

@@ -12,7 +12,7 @@ from typing import Any
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import say
-from mmcore_grading.answers import NOT_GRADED, RUN, Answers
+from mmcore_grading.answers import NO_ANSWER, NOT_GRADED, RUN, Answers
 from mmcore_grading.criteria import NOT_RUN, Outcome, outcomes
 from mmcore_grading.explanation import hints, without_hints
 from mmcore_grading.further_launches import further_launches
@@ -150,10 +150,12 @@ def _reference(task: Task, runs: Runs) -> Answers:
     run = runs.stored(submission) or runs.run(submission)
     for outcome in outcomes(task, run.answers, run.answers):
         if outcome.message:
-            reason = run.ended or outcome.hidden or outcome.message
-            raise InvalidProblem(
-                f"the reference {task.reference.name} does not meet its own rubric: {outcome.criterion}: {reason}"
-            )
+            reason = f"{outcome.criterion}: {run.ended or outcome.hidden or outcome.message}"
+            meant = run.answers.get(RUN, NO_ANSWER).meant
+            advice = [f"hint: {each}; options = [...] of the task takes it" for each in meant]
+            advice += [each for each in hints(task, run.answers) if each.startswith("hint: ")]
+            said = f"the reference {task.reference.name} does not meet its own rubric: {reason}"
+            raise InvalidProblem("\n".join([said, *advice]))
     return run.answers
 
 

@@ -15,6 +15,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
 
 KERNELS = (".cu", ".py", ".ipynb")
+_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _HEADERS = (".cuh", ".h", ".hpp")
 _KERNEL = re.compile(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(")
 _MOST_FILES = 200
@@ -88,7 +89,7 @@ def submissions(folder: Path, part: str = ".") -> Submissions:
         raise InvalidProblem(f"{folder} cannot be read: {error.strerror}") from None
     of_student, ignored = defaultdict[str, list[Path]](list), []
     for path in paths:
-        if path.is_dir() or path.is_symlink() or path.suffix in KERNELS:
+        if path.is_dir() or path.is_symlink() or path.suffix in (*KERNELS, *_ARCHIVES):
             of_student[path.name if path.is_dir() else path.stem].append(path)
         else:
             ignored.append(path.name)
@@ -112,6 +113,8 @@ def _submission(student: str, paths: Sequence[Path], part: str) -> Submission:
         return Submission(student, refused=f"{len(paths)} submissions have this name: {_names(paths)}")
     if path.is_symlink():
         return Submission(student, refused="it is a link, and not a file")
+    if path.suffix in _ARCHIVES and not path.is_dir():
+        return Submission(student, refused=f"{path.name} is an archive: submit the file, or its folder")
     if not path.is_dir():
         return _read(student, path.parent, [path])
     if not (path / part).exists():

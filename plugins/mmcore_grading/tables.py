@@ -56,10 +56,10 @@ def json_table(
 def gradescope_results(grade: Grade) -> dict[str, Any]:
     """Return a student's ``results.json`` of Gradescope; hidden facts are for the staff alone.
 
-    That of a submission that was not graded has no score, which Gradescope reports as a failure of the autograder.
+    Gradescope needs a score or tests: that of a submission that was not graded is 0, with the reason.
     """
     if not grade.is_graded:
-        return {"output": f"not graded: {grade.ungraded}", "stdout_visibility": "hidden"}
+        return {"score": 0, "output": f"not graded: {grade.ungraded}", "stdout_visibility": "hidden"}
     tests: list[dict[str, Any]] = []
     for each in grade.outcomes:
         tests.append({"name": each.criterion, "score": each.points, "max_score": each.most, "output": each.message})

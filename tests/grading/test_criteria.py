@@ -108,6 +108,28 @@ def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: f
 
 
 @pytest.mark.parametrize(
+    ("wrong_at", "points", "message"),
+    [
+        ("", 2, ""),
+        ("9x9x9", 0, "it is not right at a size that is not shown"),
+        ("8x8x8", 0, "at 8×8×8: it used more than 256 MB"),
+    ],
+)
+def test_any_size_of_a_source_of_fixed_sizes_is_judged_at_the_sizes_of_the_task(
+    wrong_at: str, points: float, message: str
+) -> None:
+    criteria = Criterion("any-size", 2), Criterion("hidden-sizes", 1)
+    task = Task("a product", (Sizes(8, 8, 8),), criteria, hidden=(Sizes(9, 9, 9),))
+    fixed = {"verified": True, "sizes": [], "not_tried": "the source fixes 64×64×64, which --size 64 tries"}
+    answers = dict.fromkeys(commands(task, Submission("a", (("a.cu", b""),))), Answer(0, fixed))
+    wrong = {f"run {wrong_at}": Answer(2, None, "Error: it used more than 256 MB")} if wrong_at else {}
+    found = outcomes(task, {**answers, **wrong}, {})[0]
+    assert (found.points, found.message) == (points, message)
+    alone = replace(task, rubric=criteria[:1])
+    assert outcomes(alone, answers, {})[0].message.startswith("not tried at other sizes: the source fixes")
+
+
+@pytest.mark.parametrize(
     ("at", "message"),
     [(32, "a hazard at 32×32×32: shared-race at a.cu:3"), (8, "it is wrong at 32×32×32 (whole tiles)")],
 )
@@ -250,7 +272,8 @@ def test_a_submission_that_is_not_graded_has_no_points_anywhere() -> None:
     assert "<dt>reason</dt><dd>two kernels</dd>" in page
     row = class_page(task, [grade], None).partition("<tbody>")[2]
     assert (row.count("<td>–</td>"), '"bad"' in row) == (2, False)
-    assert gradescope_results(grade) == {"output": "not graded: two kernels", "stdout_visibility": "hidden"}
+    results = {"score": 0, "output": "not graded: two kernels", "stdout_visibility": "hidden"}
+    assert gradescope_results(grade) == results
     assert grade.to_json()["points"] is None
 
 

@@ -97,12 +97,14 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     (tmp_path / "bob" / "work.zip").touch()
     (tmp_path / "carol.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
     (tmp_path / "dave.zip").touch()
-    (alice, bob, carol), ignored = submissions(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    (alice, bob, carol, dave), ignored = submissions(tmp_path)
 
     assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
     assert bob.refused == "its folder has no file that ends in .cu, .py, .ipynb, but work.zip"
     assert carol.refused == "it is a link, and not a file"
-    assert ignored == ("dave.zip",)
+    assert dave.refused == "dave.zip is an archive: submit the file, or its folder"
+    assert ignored == ("notes.txt",)
 
 
 def test_a_report_does_not_go_into_the_submissions_folder(tmp_path: Path) -> None:
@@ -144,24 +146,25 @@ def test_a_task_names_the_path_of_a_submission_in_a_students_folder(
 def test_an_ambiguous_submission_is_not_graded_and_stops_no_other(tmp_path: Path) -> None:
     submitted, report, task = tmp_path / "submitted", tmp_path / "report", tmp_path / "task.toml"
     (submitted / "bob").mkdir(parents=True)
-    for name in ("adams.cu", "adams.py", "bob/one.cu", "bob/two.cu", "carol.cu", "sato.zip"):
+    for name in ("adams.cu", "adams.py", "bob/one.cu", "bob/two.cu", "carol.cu", "sato.zip", "notes.txt"):
         (submitted / name).write_text(NAIVE)
     task.write_text(f'title = "x"\n{SIZES}{RUBRIC}')
     command = [*COMMAND, *map(str, (task, submitted, "-o", report, "--json"))]
     for _ in range(2):  # the answers are stored
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         document = json.loads(done.stdout)
-        assert (done.returncode, document["ignored"]) == (2, ["sato.zip"])
-        assert f"not graded: adams, bob; {report / 'index.html'} has the reasons" in done.stderr
+        assert (done.returncode, document["ignored"]) == (2, ["notes.txt"])
+        assert f"not graded: adams, bob, sato; {report / 'index.html'} has the reasons" in done.stderr
         assert {each["student"]: each["points"] for each in document["grades"]} == {
             "adams": None,
             "bob": None,
             "carol": 1,
+            "sato": None,
         }
         page = (report / "index.html").read_text()
         assert "2 submissions have this name: adams.cu, adams.py" in page
         assert "its folder has 2 files for a kernel: one.cu, two.cu" in page
-        assert "<dt>ignored files</dt><dd>sato.zip</dd>" in page
+        assert "<dt>ignored files</dt><dd>notes.txt</dd>" in page
 
 
 TWO = Task("x", (Sizes(32, 32, 32),), (Criterion("compiles", 1), Criterion("hidden-sizes", 2)))
@@ -239,18 +242,22 @@ def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> Non
     command = [*COMMAND, *map(str, (task, submitted, "-o", tmp_path / "report", "--json"))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert {each["student"]: each["points"] for each in json.loads(done.stdout)["grades"]} == {"another": 1, "right": 5}
+    (tmp_path / "reference.cu").write_text(transposed)  # nothing says that it is B transposed
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "the reference reference.cu does not meet its own rubric: shown-sizes: unusual-reading: " in refused.stderr
+    assert "\nhint: --column-major B if this is meant; options = [...] of the task takes it\n" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("files", "score", "reason"),
     [
         (("product.cu", "tile.cuh", "README.md"), 1, ""),
-        (("product.cu", "copy.cu", "tile.cuh"), None, "its folder has 2 files for a kernel: copy.cu, product.cu"),
-        (("tile.cuh",), None, "its folder has no file that ends in .cu, .py, .ipynb, but tile.cuh"),
+        (("product.cu", "copy.cu", "tile.cuh"), 0, "its folder has 2 files for a kernel: copy.cu, product.cu"),
+        (("tile.cuh",), 0, "its folder has no file that ends in .cu, .py, .ipynb, but tile.cuh"),
     ],
 )
 def test_the_lines_for_gradescope_give_each_submission_its_results(
-    files: Sequence[str], score: float | None, reason: str, tmp_path: Path
+    files: Sequence[str], score: float, reason: str, tmp_path: Path
 ) -> None:
     autograder = tmp_path / "autograder"
     for name in ("source", "submission", "results"):
@@ -264,7 +271,7 @@ def test_the_lines_for_gradescope_give_each_submission_its_results(
     lines = lines.replace("mmcore grade", " ".join(COMMAND))
     subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
     results = json.loads((autograder / "results/results.json").read_text())
-    assert results.get("score") == score
+    assert results["score"] == score
     assert reason in results["output"]
     assert bool(results["output"]) == bool(reason)
 
