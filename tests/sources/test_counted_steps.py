@@ -34,6 +34,38 @@ __global__ void steps(const float *A, const float *B, float *C, int n)
 LAST_BARRIER = "        __syncthreads();\n    }"
 
 
+CAPPED = """
+__global__ void product(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    __shared__ float a[16][16], b[16][16];
+    float sum = 0;
+    for (int p = 0; p < min(k, 200) / 16; p++) {
+        a[threadIdx.y][threadIdx.x] = row < m ? A[row * k + p * 16 + threadIdx.x] : 0;
+        b[threadIdx.y][threadIdx.x] = column < n ? B[(p * 16 + threadIdx.y) * n + column] : 0;
+        __syncthreads();
+        for (int q = 0; q < 16; q++) sum += a[threadIdx.y][q] * b[q][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+void f(float *A, float *B, float *C, int m, int n, int k)
+{
+    product<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(A, B, C, m, n, k);
+}
+"""
+
+
+@pytest.mark.parametrize(("size", "right"), [("100", True), ("250", False), ("30x40x237", False)])
+def test_whole_tiles_are_named_only_if_those_that_hold_the_wrong_product_are_right(
+    size: str, right: bool, folder: Path
+) -> None:
+    (folder / "capped.cu").write_text(CAPPED)
+    shown = command("run", "capped.cu", "--device", "emulator", "--seed", "1", "--size", size, "--quiet")
+    assert shown.exit_code == 1
+    assert ("hint: without a remainder" in shown.stdout) == right
+
+
 @pytest.mark.usefixtures("folder")
 def test_the_size_that_a_loop_of_fixed_steps_covers_is_tried(folder: Path) -> None:
     (folder / "my.cu").write_text(STEPS)

@@ -13,25 +13,18 @@ from mmcore_sources.cuda_file.inference.whole_tiles import whole
 
 WHOLE = "whole tiles"
 """The reason for a size, as the verdict names it."""
-LARGEST = 256
-"""The largest size of whole tiles that are tried in place of a small product."""
+_LARGEST = 256  # size of whole tiles that are tried in place of a small product
 
 
 def whole_cell(cell: Cell, kernel: Kernel) -> Cell | None:
-    """Return the launch for whole tiles of the grid, if it differs and is not much larger."""
-    filled = filled_cell(cell, kernel)
-    return None if filled is None or max(filled.m, filled.n, filled.k) > LARGEST else filled
-
-
-def filled_cell(cell: Cell, kernel: Kernel) -> Cell | None:
-    """Return the launch for the whole tiles of the grid that hold a product; None if it is made of whole tiles."""
+    """Return the launch for the whole tiles of the grid that hold a product, if it differs and is not much larger."""
     if not isinstance(kernel.launch, LaunchText):
         return None
     square = any(isinstance(each, Square) for each in kernel.constraints)
     problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
     problem = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
     sizes = problem.m, problem.n, problem.k
-    return None if sizes == (cell.m, cell.n, cell.k) else at_sizes(cell, kernel, *sizes)
+    return None if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST else at_sizes(cell, kernel, *sizes)
 
 
 def with_remainders(tiles: Cell, other: Cell, kernel: Kernel) -> Cell:

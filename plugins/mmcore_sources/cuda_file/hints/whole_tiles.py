@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mmcore.cell import Cell
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
@@ -15,6 +17,7 @@ from mmcore.verdict import BY_VALUE
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.tried_cells import (
     MOST_WORK,
+    TRIED_SECONDS,
     at_sizes,
     hint_of,
     is_clean,
@@ -25,14 +28,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
     unequal_cell,
 )
-from mmcore_sources.cuda_file.hints.whole_cells import (
-    LARGEST,
-    exchanged_cell,
-    filled_cell,
-    is_whole,
-    whole_cell,
-    with_remainders,
-)
+from mmcore_sources.cuda_file.hints.whole_cells import exchanged_cell, is_whole, whole_cell, with_remainders
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
@@ -74,7 +70,7 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
     wrong = [cell for cell, each in sized if not each["right"]]
     if of_tiles and wrong and all(right for _, right in of_tiles):
-        if not _is_wrong_when_filled(wrong[-1], file.kernel):
+        if _is_right_when_filled(wrong[-1], of_tiles[0][0], file.kernel):
             yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
@@ -94,15 +90,21 @@ def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]
         yield hint_of(f"the product is right at {size_of(equal)}, {why}", equal)
     elif is_right(rest):
         yield hint_of(f"the product is right at {size_of(rest)}", rest)
-    elif not is_by_value(result) and not _is_wrong_when_filled(result.cell, kernel):
+    elif not is_by_value(result) and _is_right_when_filled(result.cell, tiles, kernel):
         yield from without_remainder(tiles)
 
 
-def _is_wrong_when_filled(wrong: Cell, kernel: Kernel) -> bool:
-    """Return whether a large product is wrong for the whole tiles that hold it, too."""
-    filled = filled_cell(wrong, kernel)
-    is_large = filled is not None and max(filled.m, filled.n, filled.k) > LARGEST
-    return filled is not None and is_large and filled.m * filled.n * filled.k <= MOST_WORK and is_wrong(filled)
+def _is_right_when_filled(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
+    """Return whether a product is right whose sizes are the least multiples of some tiles that hold a wrong product.
+
+    Otherwise another cause than a remainder is possible, such as a size that the kernel does not expect.
+    """
+    pairs = [(getattr(wrong, name), getattr(tiles, name)) for name in "mnk"]
+    filled = at_sizes(replace(wrong, timings=(), timeout=3 * TRIED_SECONDS), kernel,
+                      *(ceil_div(size, tile) * tile for size, tile in pairs))  # fmt: skip
+    sizes = (filled.m, filled.n, filled.k)
+    holds = all(size >= least for size, (least, _) in zip(sizes, pairs, strict=True))
+    return holds and sizes != (wrong.m, wrong.n, wrong.k) and math.prod(sizes) <= MOST_WORK and is_right(filled)
 
 
 def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
