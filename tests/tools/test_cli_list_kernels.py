@@ -137,6 +137,7 @@ def mmcore_kernels():
 
 def test_a_third_partys_kernel_is_listed_as_it_is_written(tmp_path: Path) -> None:
     install(tmp_path, "acme", "acme.mixed", MIXED)
+    (tmp_path / "mixed.cu").write_text("__global__ void mixed() {}")
     row = mmcore("list-kernels", "acme", site=tmp_path).stdout.splitlines()[1]
     assert row.split("  ") == ["acme.mixed", "[red]Mixed[/red] :smile:", "C=AB bf16→f32", "128×1 BM=64, 128×1 BM=128"]
 
