@@ -82,7 +82,8 @@ def test_a_guard_with_another_size_is_wrong_at_the_sizes_that_the_source_fixes(
 def test_constants_of_one_declaration_are_redefined_like_macros() -> None:
     declared = "constexpr int M = 256, N = 128, K = 512;"
     text = TILES.replace("#define M 256\n#define N 128\n#define K 512", declared)
-    assert declared in text and sizes_of(text) == sizes_of(TILES)
+    assert declared in text
+    assert sizes_of(text) == sizes_of(TILES)
 
 
 def test_smaller_sizes_have_the_remainders_of_the_source() -> None:
@@ -132,6 +133,15 @@ def test_a_kernel_is_tested_at_the_k_that_its_source_fixes() -> None:
     cases = find_cases(whole, capability_properties((9, 0)))
     sizes = [(case.cell.m % 8, case.cell.n % 8, case.cell.k) for case in cases.allowed]
     assert ({*sizes}, len(sizes) > 9) == ({(0, 0, 24)}, True)
+
+
+def test_the_fixed_sizes_of_both_sides_are_named_if_no_size_fits_both() -> None:
+    Path("tiles.cu").write_text(TILES)
+    Path("edges.cu").write_text(EDGES)
+    shown = command("compare", "tiles.cu", "edges.cu", "--device", "emulator")
+    one = "tiles.cu allows 128×64×256 (m×n×k = 256×128×512, which the source fixes)"
+    other = "edges.cu allows 133×137×130 (m×n×k = 3077×3081×3074, which the source fixes)"
+    assert (shown.exit_code, f"both kernels: {one} and {other}; --size" in shown.stderr) == (2, True)
 
 
 def test_a_source_that_uses_parts_of_its_sizes_otherwise_keeps_them() -> None:

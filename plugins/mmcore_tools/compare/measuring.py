@@ -14,8 +14,9 @@ from mmcore.deadline import left, whole
 from mmcore.errors import InvalidProblem, MmcoreError, TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import device_name, device_properties
+from mmcore.kernel.constraints import FixingConstraint
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.sizes import Sizes
+from mmcore.kernel.sizes import Sizes, size_text
 from mmcore.planning.plan import plan_cell
 from mmcore.result import Result
 from mmcore.result_view import verdict
@@ -201,13 +202,21 @@ def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usua
             break
         size = max(each.m for each in sizes)
     else:
-        raise InvalidProblem(f"no size from {usual} up is allowed by both kernels; --size names one")
+        allowed = " and ".join(_allowed(side, each, usual) for side, each in zip(sides, options, strict=True))
+        raise InvalidProblem(f"no size from {usual} up is allowed by both kernels: {allowed}; --size names one")
     return [
         requested_cell(
             side.kernel, device, {**each, "size": Sizes(*sizes[0]), **dict.fromkeys("mnk")}, usual, timings=(IN_TURNS,)
         )
         for side, each in zip(sides, options, strict=True)
     ]
+
+
+def _allowed(side: Side, asked: Mapping[str, Any], usual: int) -> str:
+    """Return the first size that a side allows by default, in words, and those that its source fixes, if it does."""
+    sizes = requested_sizes(side.kernel, asked, usual, requested_config(side.kernel, asked))
+    fixed = next((each.description for each in side.kernel.constraints if isinstance(each, FixingConstraint)), "")
+    return f"{side.label} allows {size_text(sizes._asdict())}{fixed and f' ({fixed})'}"
 
 
 def ratio(a: Result, b: Result) -> Ratio:
