@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,15 +56,19 @@ class SharedArray:
     def padding(self, least: int) -> int:
         """Return the bytes, a multiple of ``least``, by which longer rows have the fewest conflicts; 0 if none help.
 
-        All accesses to the array count, which keep their alignment.
+        All accesses to the array count, which keep their alignment. If rows may have several lengths, the one with the
+        most conflicts counts.
         """
         row = self._row()
         step = max([least, *(each.access.nbytes for each in self._all())])
         if not row or row % step:
             return 0
-        return min(
-            (step * times for times in range(_STEPS)), key=lambda padding: (self._conflicts(row, padding), padding)
-        )
+        rows = [row, *self._parts(row)]
+
+        def most(padding: int) -> float:
+            return max(self._conflicts(each, padding) for each in rows)
+
+        return min((step * times for times in range(_STEPS)), key=lambda padding: (most(padding), padding))
 
     def _all(self) -> Iterator[_Sample]:
         return (sample for several in self.samples.values() for sample in several)
@@ -90,6 +95,22 @@ class SharedArray:
         if first.size:
             return 4 * int(first[0]) if (np.diff(first, prepend=0) == first[0]).all() else 0
         return self._distance()
+
+    def _parts(self, row: int) -> set[int]:
+        """Return the lengths that divide a row and are the distance of elements that two instructions of a line access.
+
+        They may be rows of which a warp's access leaves some out, or parts of a row.
+        """
+        of_line = defaultdict[int, list[_Sample]](list)
+        for several in self.samples.values():
+            of_line[several[0].access.at.line].append(several[0])
+        found = set[int]()
+        for samples in of_line.values():
+            for one, other in itertools.pairwise(samples):
+                lanes = one.active[0] & other.active[0]
+                apart = np.abs(one.offset[0][lanes].astype(np.int64) - other.offset[0][lanes].astype(np.int64))
+                found |= set(apart.tolist()) if len({*apart.tolist()}) == 1 else set()
+        return {each for each in found if 0 < each < row and each % _LINE == row % each == 0}
 
     def _distance(self) -> int:
         """Return the least distance of two elements that a warp accesses in one bank, if it divides the array."""

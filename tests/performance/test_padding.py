@@ -44,6 +44,34 @@ def test_rows_that_are_padded_already_get_no_padding_that_adds_conflicts(tmp_pat
     assert advice(tmp_path, followed, "as")[1] < more
 
 
+EVERY_OTHER_ROW = """
+__global__ void product(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ __align__(16) float a[8][64];
+    int t = threadIdx.x, row = t / 4, column = t % 4 * 2, x = t % 16, y = t / 16;
+    float sum[4][4] = {};
+    for (int p = 0; p < k; p += 8) {
+        for (int i = 0; i < 2; i++) a[column + i][row] = A[(blockIdx.y * 64 + row) * k + p + column + i];
+        __syncthreads();
+        for (int q = 0; q < 8; q++)
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) sum[i][j] += a[q][y * 4 + i] * B[(p + q) * n + blockIdx.x * 64 + x * 4 + j];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) C[(blockIdx.y * 64 + y * 4 + i) * n + blockIdx.x * 64 + x * 4 + j] = sum[i][j];
+}
+void f(float *a, float *b, float *c, int m, int n, int k) { product<<<dim3(n / 64, m / 64), 256>>>(a, b, c, m, n, k); }
+"""
+
+
+def test_rows_between_those_that_a_warp_accesses_at_once_are_padded_too(tmp_path: Path) -> None:
+    said, before, _ = advice(tmp_path, EVERY_OTHER_ROW, "a")
+    assert before > 0
+    assert said.startswith("pad the rows of a by 16 bytes")
+    assert advice(tmp_path, EVERY_OTHER_ROW.replace("a[8][64]", "a[8][68]"), "a")[1] == 0
+
+
 @pytest.mark.parametrize(("columns", "pads"), [(32, True), (36, False)])
 def test_rows_in_the_same_banks_are_padded(columns: int, pads: bool, tmp_path: Path) -> None:
     said, conflicts, launch = advice(tmp_path, TILES.replace("b[32][32]", f"b[32][{columns}]"), "b")
