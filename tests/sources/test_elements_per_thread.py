@@ -62,3 +62,24 @@ def test_an_integer_that_the_kernel_does_not_use_is_no_size_if_the_others_are_en
             other = other.replace(name, new)
         roles = [str(getattr(each, "value", each)) for each in kernel(other).arguments]
         assert roles == ["m", "n", "k", "1", "A", "B", "C"]
+
+
+WIDE = """
+#define EDGE 16
+#define EACH 2
+__global__ void strips(const float *a, const float *b, float *c, int n)
+{
+    int row = blockIdx.y * EDGE + threadIdx.y, first = blockIdx.x * EDGE * EACH + threadIdx.x;
+    float sum[EACH] = {};
+    for (int p = 0; p < n; p++)
+        for (int e = 0; e < EACH; e++) sum[e] += a[row * n + p] * b[p * n + first + e * EDGE];
+    for (int e = 0; e < EACH; e++) c[row * n + first + e * EDGE] = sum[e];
+}
+int main() { int n = 512; strips<<<dim3(n / EDGE, n / EDGE), dim3(EDGE, EDGE)>>>(a, b, c, n); }
+"""
+
+
+def test_a_grid_for_threads_of_one_element_each_has_the_right_grid_as_a_hint() -> None:
+    status, said = run(WIDE)
+    assert status == 1
+    assert "hint: with --grid 'ceil(n / (16 * 2)), ceil(m / 16)' the product is right at 128×128×128, not with" in said

@@ -1,26 +1,52 @@
-"""Readings of a file in which the axes of the grid are exchanged, which may be right in squares either way."""
+"""Readings of a file in which another grid is launched: with exchanged axes, or that which the index into C shows."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, size_of
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.body_geometry import by_body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.layout import layout_of
+from mmcore_sources.cuda_file.repairs.trial import parameter_roles
 
 
 def exchanged_grids(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them."""
+    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them.
+
+    The grid follows that the source's index into C shows, for threads that compute several elements.
+    """
     grids = _swapped(kernel)
     if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
         # Another kernel of the program may compute the rest, such as the last columns.
         square = any(isinstance(each, Square) for each in kernel.constraints)
         grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
-    yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
+    for grid in dict.fromkeys((*grids, *_of_index(kernel))):
+        yield f"--grid '{grid}'", {"grid": grid}
+
+
+def _of_index(kernel: Kernel) -> list[str]:
+    """Return the grid that the index into C shows; none if it is that of the launch, or unclear."""
+    source, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
+    function = next((each for each in source.functions if name and each.is_named(name)), None)
+    if function is None or "C" in kernel.column_major or not isinstance(kernel.launch, LaunchText):
+        return []
+    roles, body = parameter_roles(kernel), Body(function)
+    c = next((parameter for parameter, role in roles.items() if role == "C"), "")
+    layout = layout_of(body, c, {parameter for parameter, role in roles.items() if role in ("n", "ldc")})
+    sizes: dict[str, ast.expr] = {parameter: ast.Name(role) for parameter, role in roles.items() if role in SIZES}
+    grid = by_body(Reader(source, sizes), body, layout)[1] if layout is not None else None
+    return [grid.text] if grid is not None and grid.text != kernel.launch.grid else []
 
 
 def _swapped(kernel: Kernel) -> list[str]:

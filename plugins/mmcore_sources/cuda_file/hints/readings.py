@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vec
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
 from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, bounded_blocks, more_warps, smaller_blocks
 from mmcore_sources.cuda_file.hints.tried_cells import (
+    TRIED_SECONDS,
     at_sizes,
     hint_of,
     is_clean,
@@ -31,7 +32,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     small_cell,
     unequal_cell,
 )
-from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, whole_cell
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole, whole_cell
 from mmcore_sources.cuda_file.hints.whole_tiles import of_right_tiles
 from mmcore_sources.cuda_file.repairs.trial import parameter_roles
 
@@ -62,6 +63,10 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
         if not result.verified and (is_guess or is_beyond_shared(result)):
             blocks = smaller_blocks(file.kernel) if is_guess else blocks_of_tiles(file.kernel)
             yield from _tried((small_cell(result.cell, file.kernel),), file, blocks, _has_no_hazard)
+        beyond = any(each.kind.startswith("out-of-bounds") for each in result.violations)
+        if beyond and is_whole(result.cell, "", file.kernel):  # of superfluous blocks, perhaps
+            cell = replace(result.cell, timings=(), timeout=TRIED_SECONDS)
+            yield from _tried((cell,), file, exchanged_grids(file.kernel))
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
