@@ -83,6 +83,36 @@ def test_other_instances_that_may_be_launched_are_named(main: str, size: int) ->
     assert f"launches {other}, which is not run; --entry '{other}' runs it" in warning
 
 
+DISPATCH = """
+void run(int n, float *a, float *b, float *c) {
+    if (n >= 128) {
+        const int EDGE = 32;
+        mul<EDGE><<<dim3(n / EDGE, n / EDGE), dim3(EDGE, EDGE)>>>(c, a, b, n, n);
+    } else {
+        const int EDGE = 16;
+        mul<EDGE><<<dim3(n / EDGE, n / EDGE), dim3(EDGE, EDGE)>>>(c, a, b, n, n);
+    }
+}"""
+
+
+@pytest.mark.parametrize(("entry", "other"), [("", 16), ("mul<32>", 16), ("mul<16>", 32)])
+def test_another_instance_has_the_constants_of_its_launch(entry: str, other: int) -> None:
+    found = inferred(KERNEL + DISPATCH, **({"entry": entry} if entry else {}))
+    (warning,) = found.warnings
+    assert f"launches mul<{other}>, which is not run; --entry 'mul<{other}>' runs it" in warning
+    inferred_other = inferred(KERNEL + DISPATCH, entry=f"mul<{other}>")
+    assert inferred_other.attributes["configs"][0]["BLOCK_SIZE"] == other
+
+
+def test_an_instance_of_an_unknown_number_has_no_hint() -> None:
+    host = "void run(int n, float *a, float *b, float *c) {{\n    {}\n    {}\n}}"
+    launch = "mul<{}><<<dim3(n / 16, n / 16), dim3(16, 16)>>>(c, a, b, n, n);"
+    text = KERNEL.replace("<int BLOCK_SIZE>", "<int BLOCK_SIZE, int KIND>")
+    found = inferred(text + host.format(launch.format("16, 0"), launch.format("32, Kind::slow")))
+    (warning,) = found.warnings
+    assert warning.endswith("launches mul<32, Kind::slow>, which is not run")
+
+
 def test_a_branch_that_may_go_on_excludes_no_launch() -> None:
     branch = "if (block_size == 32) {\n    if (argc > 1) return 1;\n    n = 640; }"
     main = f"int block_size = 32, n = 320;\n    {branch}\n    {LARGE}\n    if (n == 7) {SMALL}"

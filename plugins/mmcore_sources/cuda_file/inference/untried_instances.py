@@ -15,26 +15,43 @@ _MOST = 3
 
 
 def untried_instances(kernel: SourceKernel, named: Collection[HostLaunch]) -> Iterator[str]:
-    """Yield a sentence about the launches of other instances; none if the user chooses one.
+    """Yield a sentence about the launches of other instances; none if the user gives a parameter of the template.
 
     ``named`` are launches that a condition on sizes names.
     """
-    if kernel.launch is None or "<" in str(kernel.given.get("entry", "")) or _is_chosen(kernel):
+    if kernel.launch is None or _is_given(kernel):
         return
     found = dict[str, HostLaunch]()
+    known = list[str]()
     for launch in reached(kernel.source, launches_of(kernel.source, kernel.declared)):
         if launch.line not in {each.line for each in named} and _is_other(kernel, launch):
-            found.setdefault(f"{launch.name}<{', '.join(launch.template)}>", launch)
+            arguments = [*_arguments(kernel, launch)]
+            written = (argument or text for argument, text in zip(arguments, launch.template, strict=False))
+            instance = f"{launch.name}<{', '.join(written)}>"
+            found.setdefault(instance, launch)
+            known += [instance] if all(arguments) else []
     if found:
         shown = [f"{each.place} launches {instance}" for instance, each in found.items()][:_MOST]
         more = [f"{len(found) - _MOST} more are launched"] if len(found) > _MOST else []
         these = "which is" if len(found) == 1 else "which are"
-        yield f"{', '.join([*shown, *more])}, {these} not run; --entry '{next(iter(found))}' runs it"
+        hint = f"; --entry '{known[0]}' runs it" if known else ""
+        yield f"{', '.join([*shown, *more])}, {these} not run{hint}"
 
 
-def _is_chosen(kernel: SourceKernel) -> bool:
+def _is_given(kernel: SourceKernel) -> bool:
     """Return whether the user gives a parameter of the template."""
     return any(each.name in kernel.known for each in kernel.declared.template)
+
+
+def _arguments(kernel: SourceKernel, launch: HostLaunch) -> Iterator[str]:
+    """Yield the numbers and types in a launch's template; "" for one that only its host function knows."""
+    for parameter, text in zip(kernel.declared.template, launch.template, strict=False):
+        number = value_of(text, kernel.source, launch, kernel.known)
+        if number is not None:
+            yield str(bool(number)).lower() if parameter.type == "bool" else str(number)
+        else:
+            is_type = kernel.source.types.get(text, text) in ELEMENTS or text in kernel.source.structures
+            yield text if is_type else ""
 
 
 def _is_other(kernel: SourceKernel, launch: HostLaunch) -> bool:
