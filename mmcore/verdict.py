@@ -75,6 +75,12 @@ def missing_lines(not_executed: Sequence[Mapping[str, Any]]) -> str:
     return f"line{'s' * (len(lines) > 1)} {text} ({source})"
 
 
+def warnings_of_source(kernel: str) -> tuple[str, ...]:
+    """Return the warnings of a kernel's file, which every verdict shows; none if the kernel is registered."""
+    file = registry().files.get(kernel)
+    return file.warnings if file is not None else ()
+
+
 def judged(result: Result, kernel: Kernel, extent: str) -> Result:
     """Return a result with the findings of all plugins, to one of the :data:`EXTENTS`.
 

@@ -113,6 +113,13 @@ def test_an_instance_of_an_unknown_number_has_no_hint() -> None:
     assert warning.endswith("launches mul<32, Kind::slow>, which is not run")
 
 
+@pytest.mark.parametrize("arguments", [("check", "-q"), ("check", "--json"), ("conform", "-q")])
+def test_every_verdict_names_the_instances_that_are_not_run(folder: Path, arguments: tuple[str, ...]) -> None:
+    (folder / "mul.cu").write_text(KERNEL + DISPATCH)
+    result = command(arguments[0], "mul.cu", "--entry", "mul<16>", *arguments[1:], "--device", "emulator")
+    assert result.stdout.count("line 20 launches mul<32>, which is not run") == 1
+
+
 def test_a_branch_that_may_go_on_excludes_no_launch() -> None:
     branch = "if (block_size == 32) {\n    if (argc > 1) return 1;\n    n = 640; }"
     main = f"int block_size = 32, n = 320;\n    {branch}\n    {LARGE}\n    if (n == 7) {SMALL}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry, registry
-from mmcore.verdict import places
+from mmcore.verdict import places, warnings_of_source
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination_report import Examination
@@ -82,8 +82,10 @@ def _answer_about(
         result = replace(result, violations=violations, warnings=(*result.warnings, *reminders))
     result = replace(result, violations=(*result.violations, *faults))
     not_executed = list(examination.not_executed)
+    warnings = warnings_of_source(declaration.name)
     further = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
-    details = answer(result, declaration, examination)
+    further["source_warnings"] = [*warnings]
+    details = answer(result, declaration, examination, warnings)
     return Answer(
         1 if result.violations else 0,
         check_verdict(result, examination.limit),
@@ -91,7 +93,7 @@ def _answer_about(
         facts(result, declaration, examination, auto=device == "auto"),
         details,
         details,
-        check_view(result, _tried(examination), _nothing(examination), examination.limit),
+        check_view(result, _tried(examination), _nothing(examination), examination.limit, warnings),
     )
 
 
@@ -119,13 +121,13 @@ def _nothing(examination: Examination) -> str:
     return "nothing found" if examination.tried else NOTHING
 
 
-def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> list[RenderableType]:
-    """Return the violations with their source lines, and the result in two words."""
+def answer(check: Check, kernel: Kernel, examination: Examination, warnings: Iterable[str]) -> list[RenderableType]:
+    """Return the violations with their source lines, the warnings about the source, and the result in two words."""
     lines = [line for violation, repeated in folded(check.violations) for line in _lines(violation, kernel, repeated)]
     for warning, repeated in folded(check.warnings):
         heading, *more = _lines(warning, kernel, repeated)
         lines += [f"warning: {heading}", *more]
-    lines = lines or [_nothing(examination)]
+    lines = [*(lines or [_nothing(examination)]), *(f"warning: {each}" for each in warnings)]
     return [*lines, Text(check_verdict(check, examination.limit), f"bold {'red' if check.violations else 'green'}")]
 
 

@@ -22,6 +22,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
+from mmcore.verdict import warnings_of_source
 from mmcore_emulator.adapter.api import checked, proved, refilled
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
@@ -55,10 +56,10 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
         requested = requested if sized(options) else refilled(requested)
         proof = _with_hazards(proved(requested), requested, declaration)
-        warnings = warnings_about(declaration)
+        warnings = warnings_of_source(declaration.name)
         status, details = _EXIT[proof.outcome], answer(proof, declaration, warnings)
         heading = facts(proof, declaration, auto=device == "auto")
-        document, view = {**proof.to_json(), "warnings": warnings}, proof_view(proof, warnings)
+        document, view = {**proof.to_json(), "warnings": [*warnings]}, proof_view(proof, warnings)
         return Answer(status, proof.outcome.upper(), document, heading, details, details, view)
 
     return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
@@ -88,12 +89,6 @@ def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     """Return the launches and the bound of the error; ``auto``: mmcore chose the device."""
     rows = [*proof.launched.facts(auto), ("error", proof.error)]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
-
-
-def warnings_about(kernel: Kernel) -> list[str]:
-    """Return the warnings about the types of a file's kernel, such as sums in 16 bits, which a proof's bound allows."""
-    file = registry().files.get(kernel.name)
-    return [*file.warnings] if file is not None else []
 
 
 def answer(proof: Proof, kernel: Kernel, warnings: Iterable[str] = ()) -> list[RenderableType]:

@@ -24,12 +24,20 @@ def check_verdict(check: Check, limit: str = "") -> str:
     return f"CHECK PASS{f'; not tried at other sizes: {limit}' if limit else ''}"
 
 
-def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: str = NOTHING, limit: str = "") -> View:
-    """Return the view of a check, with ``further`` facts; ``nothing`` is its message where it found nothing."""
-    messages = [*_counted(check.violations, "thread"), *(f"warning: {each}" for each in check.warnings)]
-    return launched_view(
-        check.launched, check_verdict(check, limit), not check.violations, messages or [nothing], further
-    )
+def check_view(
+    check: Check,
+    further: Sequence[tuple[str, str]] = (),
+    nothing: str = NOTHING,
+    limit: str = "",
+    warnings: Iterable[str] = (),
+) -> View:
+    """Return the view of a check, with ``further`` facts, and ``warnings`` about the source.
+
+    ``nothing`` is its message where it found nothing.
+    """
+    found = [*_counted(check.violations, "thread"), *(f"warning: {each}" for each in check.warnings)]
+    messages = [*(found or [nothing]), *(f"warning: {each}" for each in warnings)]
+    return launched_view(check.launched, check_verdict(check, limit), not check.violations, messages, further)
 
 
 def proof_view(proof: Proof, warnings: Iterable[str] = ()) -> View:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.hookspecs import hookimpl, hookspec
-from mmcore.registry import registry
 
 if TYPE_CHECKING:
     from mmcore.result import Result
@@ -48,14 +47,15 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
     """Yield the same warnings for a wrong product, which has no further findings."""
-    if (file := registry().files.get(result.kernel)) is not None:
-        yield from (f"warning: {each}" for each in file.warnings if each not in result.warnings)
+    from mmcore.verdict import warnings_of_source
+
+    yield from (f"warning: {each}" for each in warnings_of_source(result.kernel) if each not in result.warnings)
 
 
 @hookimpl
 def mmcore_findings(result: Result) -> Findings | None:
     """Return warnings about the types and arrays of a file's kernel."""
-    from mmcore.verdict import Findings
+    from mmcore.verdict import Findings, warnings_of_source
 
-    file = registry().files.get(result.kernel)
-    return Findings("", warnings=file.warnings) if file is not None and file.warnings else None
+    warnings = warnings_of_source(result.kernel)
+    return Findings("", warnings=warnings) if warnings else None
