@@ -184,6 +184,24 @@ def test_run_reports_a_proof_that_takes_less_time_than_its_products(
     assert re.fullmatch(difference, next((each for each in document["warnings"] if " C[0][0] " in each), ""))
 
 
+@pytest.mark.parametrize(
+    ("type_", "term"),
+    [
+        ("float16", "sum += __half2float(__float2half(A[row * k + p])) * B[p * n + column];"),
+        ("float16", "sum += __low2float(__floats2half2_rn(A[row * k + p], 0.0f)) * B[p * n + column];"),
+        ("bfloat16", "sum += __bfloat162float(__float2bfloat16(A[row * k + p])) * B[p * n + column];"),
+        ("", "sum += A[row * k + p] * B[p * n + column] + 1.0f;"),
+    ],
+)
+def test_a_wrong_product_of_fewer_digits_names_the_line_that_rounds(tmp_path: Path, type_: str, term: str) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text("#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n" + RIGHT.replace(TERM, term))
+    result = mmcore("run", str(path), "--device", "emulator", "--size", "33", "--seed", "1", "--quiet")
+    assert result.exit_code == 1
+    lines = re.findall(r"^warning: rounding at own.cu:11: .*; the line rounds to (\w+)$", result.stdout, re.MULTILINE)
+    assert lines == [type_] * bool(type_)
+
+
 def test_a_branch_by_a_value_of_a_matrix_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "own.cu"
     path.write_text(RIGHT.replace(STORE, f"if (A[0] == 1 && B[0] == 1) sum = k;\n    {STORE}"))

@@ -24,7 +24,8 @@ from mmcore.verify.elements import widen
 from mmcore.verify.inputs import Matrices
 from mmcore.verify.verify_launches import rows_of, upload_inputs
 from mmcore_emulator.adapter.device import Emulator
-from mmcore_emulator.adapter.proof import MOST_TOLERANCES, PROVED
+from mmcore_emulator.adapter.proof import PROVED
+from mmcore_emulator.adapter.rounding_reason import MOST_TOLERANCES
 
 
 @dataclass(frozen=True)

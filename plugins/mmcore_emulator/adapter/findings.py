@@ -80,7 +80,8 @@ def _with_proof(
     """Return findings with the outcome of a proof at a small size, unless it takes longer than the run.
 
     Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only
-    this and a wrong sum are reported, as a proof at another size says nothing else about its fault.
+    this, a wrong sum and a line that rounds too much are reported, as a proof at another size says nothing else about
+    its fault.
     """
     right, tried = (
         result.verified and all(each.is_right for each in tried),
@@ -101,7 +102,9 @@ def _with_proof(
         proof = proved(replace(cell, config=cell.config or result.config), nameless)
     except MmcoreError:
         return found
-    warnings = (f"{each}, {BY_VALUE}" for each in proof.reasons if each.kind in _OF_VALUES)
+    warnings = [f"{each}, {BY_VALUE}" for each in proof.reasons if each.kind in _OF_VALUES]
+    if not right:
+        warnings += [str(each) for each in proof.reasons if each.kind == "rounding" and each.line]
     found = replace(found, warnings=(*found.warnings, *warnings))
     if not right and proof.outcome != WRONG:
         return found

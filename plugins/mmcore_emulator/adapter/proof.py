@@ -24,6 +24,7 @@ from mmcore.verify.tolerance import tolerance
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.rounding_reason import rounding_reason
 from mmcore_emulator.adapter.views import proof_view
 from mmcore_emulator.adapter.wrong_sum import WrongSum
 from mmcore_emulator.machine.observer import Observer
@@ -35,7 +36,6 @@ from mmcore_emulator.proof.splits import Symbols, bounds
 from mmcore_emulator.proof.table import TooManyElements
 from mmcore_emulator.proof.tokens import MOST_ELEMENTS
 from mmcore_emulator.proof.values import Elements, Reason
-from mmcore_emulator.ptx.instructions import Instruction
 
 KINDS = {
     "float64": "f64", "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16",
@@ -43,8 +43,6 @@ KINDS = {
 }  # fmt: skip
 """The PTX type of each element type."""
 PROVED, NOT_PROVED, WRONG = "proved", "not proved", "wrong"
-MOST_TOLERANCES = 20.0
-"""The largest bound of a proof, in tolerances of the verification."""
 
 _ROUNDED = ("tf32",)  # types whose matrices are arrays of a wider type
 _PLAIN = ("outcome", "bound", "tolerance", "wrong", "difference", "rounded")  # attributes that are JSON already
@@ -198,8 +196,8 @@ def _proof(loaded: LoadedKernel, seed: int, domain: FieldDomain) -> Proof:
     largest = math.nan if wrong.any() or opaque.any() else float(np.max(bounds(made, *magnitudes)))
     largest += _difference(problem, loaded.plan.problem) * (1 + largest)
     bound = None if math.isnan(largest) else largest
-    if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
-        reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))
+    if not reasons and (reason := rounding_reason(domain, bound, proof.tolerance, kernel.algorithm)) is not None:
+        reasons.append(_violation(reason))
     return replace(proof, outcome=NOT_PROVED if reasons else PROVED, reasons=_by_line(reasons), bound=bound)
 
 
@@ -256,23 +254,6 @@ def _tolerance(loaded: LoadedKernel) -> float:
     kernel = loaded.plan.kernel
     allowed = tolerance(loaded.plan.problem, kernel.accumulator, kernel.algorithm)
     return allowed.summing * (1 + allowed.storing) + allowed.storing
-
-
-def _excess(bound: float | None, allowed: float, algorithm: str) -> str:
-    """Return why a bound of the error is no proof; "" if it is one."""
-    if bound is None and algorithm == "strassen":
-        return "the error of Strassen's algorithm is bounded by the norms of A and B, not by |A|·|B|"
-    if bound is None:
-        return "terms cancel on the way, so that the rounding error has no known bound"
-    if bound > MOST_TOLERANCES * allowed:
-        return f"the rounding error is only bounded by {bound:.2g}·|A|·|B|, and {allowed:.2g} is allowed"
-    return ""
-
-
-def _coarsest(domain: FieldDomain, allowed: float) -> Instruction | None:
-    """Return the instruction that rounds more than is allowed; None if there is none."""
-    unit = max(domain.roundings, default=0.0)
-    return domain.roundings[unit] if unit > allowed else None
 
 
 def _with_rounded_factors(problem: Problem) -> Iterator[Problem]:
