@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -187,7 +187,7 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
 @pytest.mark.parametrize("barrier", [True, False])
 def test_a_race_of_deep_products_is_found_though_remainders_are_wrong(tmp_path: Path, barrier: bool) -> None:
     found = examination(twin(tmp_path, "buffers", "__syncthreads()" if barrier else "now"))
-    remainders, *deep = (each for each in found.tried if not each.is_right)
+    *deep, remainders = (each for each in found.tried if not each.is_right)
     assert remainders.why == "tiles with remainders"
     assert [each.violations[0].kind for each in deep] == ([] if barrier else ["shared-race"])
 
@@ -424,6 +424,42 @@ def test_threads_of_a_constant_grid_get_more_than_one_element(tmp_path: Path, re
     passes = {str(each.cell.problem(made)) for each in found.tried if each.why == "more than one pass of the grid"}
     assert right == ("35×35×1" in passes)
     assert not right or found.tried[2].why == "more than one pass of the grid", "after the first two sizes"
+
+
+@dataclass(frozen=True)
+class _ConstantGrid:
+    """A launch rule of blocks that count the tiles of C themselves."""
+
+    tile: tuple[int, int] = (16, 16)
+
+    def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(6,), block=(16, 16))
+
+
+TILES = """extern "C" __global__ void own(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    float sum = 0;
+    for (int tile = blockIdx.x; tile < (m / 16) * (n / 16); tile += gridDim.x) {
+        int row = tile / (n / 16) * 16 + threadIdx.y, column = tile % (n / 16) * 16 + threadIdx.x;
+        RESET
+        for (int p = 0; p < k; p++)
+            sum += A[row * k + p] * B[p * n + column];
+        C[row * n + column] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("reset", "passes_are_right"), [("sum = 0;", True), ("", False)])
+def test_a_second_pass_is_run_in_whole_tiles_though_remainders_are_wrong(
+    tmp_path: Path, reset: str, passes_are_right: bool
+) -> None:
+    source = TILES.replace("RESET", reset)
+    found = examination(kernel(tmp_path, source=source, launch=_ConstantGrid(), configs=[{"block": (16, 16)}]))
+    wrong = [each.why for each in found.tried if not each.is_right]
+    assert wrong[-1] == "tiles with remainders"
+    assert wrong[:-1] == ([] if passes_are_right else ["more than one pass of the grid"]), "before the remainders"
+    assert "more than one pass of the grid" in [each.why for each in found.tried]
 
 
 @pytest.mark.parametrize(("reset", "right"), [("sum = 0;", True), ("", False)])

@@ -50,3 +50,10 @@ def test_whole_tiles_of_a_constant_grid_are_named() -> None:
     Path("persistent.cu").write_text(CONSTANTS)
     said = mmcore("run", "persistent.cu", "--device", "emulator", "--seed", "1").output
     assert "hint: without a remainder, at 96×64×96, the product is right" in said
+
+
+def test_no_hint_names_remainders_where_a_second_pass_of_the_grid_is_wrong() -> None:
+    Path("persistent.cu").write_text(CONSTANTS.replace("float sum = 0;", "float sum = tile < gridDim.x ? 0 : 1;"))
+    output = mmcore("run", "persistent.cu", "--device", "emulator", "-q").output
+    assert "(more than one pass of the grid)" in output
+    assert "hint: without a remainder" not in output

@@ -80,7 +80,7 @@ def examine(
                 outside = found
             if in_program and not found.is_right:
                 break
-        tried += runs.with_refills(tried)
+        tried[-1:-1] = runs.in_whole_tiles(tried)  # before the last one: remainders are no cause of their faults
         if tried and ((tried[-1].violations and not tried[-1].mismatch) or runs.left_out):
             tried += runs.with_remainders(tried)
         if tried and not reached and outside is None and (short := runs.beyond_steps()) is not None:

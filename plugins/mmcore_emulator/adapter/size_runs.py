@@ -246,14 +246,19 @@ class SizeRuns:
         mismatch = "" if found is None else found.fault
         return Tried(cell, size.why, mismatch=mismatch, is_part=True)
 
-    def with_refills(self, tried: Sequence[Tried]) -> Iterator[Tried]:
-        """Run a product that refills each stage in shared memory, if the last one, with remainders, is wrong."""
+    def in_whole_tiles(self, tried: Sequence[Tried]) -> Iterator[Tried]:
+        """Run products of whole tiles that show other faults, if the last one, with remainders, is wrong.
+
+        One refills each stage in shared memory, others have more than one pass of the grid.
+        """
         known = [each.cell.problem(self._kernel) for each in tried]
         whole = [problem for problem in known if self._sizes.is_whole(problem)]
         if not whole or tried[-1].is_right or known[-1] in whole:
             return
-        with contextlib.suppress(MmcoreError):
-            yield from (self.tried(size) for size in self._deep(whole[0]) if size.is_due and size.problem not in known)
+        for size in (*self._deep(whole[0]), *self._sizes.whole_passes(whole[0].k)):
+            if size.is_due and size.problem not in known:
+                with contextlib.suppress(MmcoreError):
+                    yield self.tried(size)
 
     def with_remainders(self, tried: Sequence[Tried]) -> Iterator[Tried]:
         """Run the first size with remainders, if the kernel's program may use it and it was not tried.

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import Dim3, ceil_div
+from mmcore.kernel.launch import known_tile
 from mmcore_emulator.adapter.allowed_sizes import FEW, PLAIN, AllowedSizes, Size, gapped
 from mmcore_emulator.adapter.single_blocks import are_independent
 from mmcore_emulator.isa.table import effect
@@ -32,6 +33,15 @@ class UsualSizes(AllowedSizes):
         """The first two sizes, and those with more than one pass of the grid."""
         passes = (self._affordable(size) for size in self._beyond_grid(1))
         return [*self._all[:2], *passes]
+
+    def whole_passes(self, k: int) -> list[Size]:
+        """Return sizes of whole tiles with more than one pass of the grid, and a k, that may be run in any case."""
+        (rows, columns), beyond = self.tile, [*self._beyond_grid(1)]
+        sides = (
+            (ceil_div(each.problem.m, rows) * rows, ceil_div(each.problem.n, columns) * columns) for each in beyond
+        )
+        whole = (Size(self.kernel.problem(m, n, k), PASSES) for m, n in sides)
+        return [size for size in map(self._affordable, whole) if size.is_due]
 
     def _affordable(self, size: Size) -> Size:
         """Return a size with the run that it gets in any case; if each run takes too long, one that is named."""
@@ -135,11 +145,15 @@ class UsualSizes(AllowedSizes):
             (rows, columns), side = self.tile, math.isqrt(threads) + 3
             if self._grids(_LARGE, _LARGE) != self._grids(2 * _LARGE, 2 * _LARGE):
                 yield from self._beyond_axes() if elements == 1 else ()
-            elif self._grids(1, 1) == self._grids(_LARGE, _LARGE) and not (self.multiple("m") and self.multiple("n")):
+            elif self._grids(1, 1) == self._grids(_LARGE, _LARGE) and not self._knows_tile():
                 yield from self._beyond(elements * side, elements * side)
             elif elements == 1:
                 side = max(side, math.isqrt(blocks * rows * columns) + 3)
                 yield from self._beyond(side, side)
+
+    def _knows_tile(self) -> bool:
+        """Return whether the multiples or the launch rule of a kernel with a constant grid say what a tile is."""
+        return bool(self.multiple("m") and self.multiple("n")) or known_tile(self.kernel.launch) is not None
 
     def _beyond_axes(self) -> Iterator[Size]:
         """Yield a product of more rows, and one of more columns, than a grid that grows no further along one axis."""
@@ -162,11 +176,11 @@ class UsualSizes(AllowedSizes):
 
         It may take too long.
         """
-        m, n = (
-            ceil_div(size, multiple) * multiple
-            for size, multiple in ((rows, self.multiple("m") or 1), (columns, self.multiple("n") or 1))
-        )
-        sizes = [*((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128)), (max(m, n),) * 3]
+        sizes = list[tuple[int, int, int]]()
+        for vector in (1, 8):  # copies may need rows of whole vectors
+            steps = (math.lcm(self.multiple(axis) or 1, vector) for axis in "mn")
+            m, n = (ceil_div(size, step) * step for size, step in zip((rows, columns), steps, strict=True))
+            sizes += [*((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128)), (max(m, n),) * 3]
         used = [each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config)]
         yield from itertools.islice(
             (size for slower in (PLAIN, math.inf) for size in self.first(PASSES, used, slower)), 1

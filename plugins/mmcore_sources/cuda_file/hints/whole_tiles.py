@@ -14,6 +14,7 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import BY_VALUE
+from mmcore_emulator.adapter.usual_sizes import PASSES
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints.tried_cells import (
     MOST_WORK,
@@ -69,11 +70,18 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
         return
     of_tiles = [(cell, each["right"]) for cell, each in sized if is_whole(cell, each["why"], file.kernel)]
     wrong = [cell for cell, each in sized if not each["right"]]
+    if has_wrong_passes(result):
+        return
     if of_tiles and wrong and all(right for _, right in of_tiles):
         if _is_right_when_filled(wrong[-1], of_tiles[0][0], file.kernel):
             yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
+
+
+def has_wrong_passes(result: Result) -> bool:
+    """Return whether a result is wrong at a size with more than one pass of its grid, whose cause is no remainder."""
+    return any(not each["right"] and each["why"].startswith(PASSES) for each in result.sizes)
 
 
 def _faults_are_of_gaps(result: Result) -> bool:
