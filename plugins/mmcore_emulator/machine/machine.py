@@ -42,6 +42,7 @@ class MbarrierLog:
     # Bytes of the current phase of each object, by its place, that it expects, and that copies on their way bring.
     _expected: Counter[int] = field(default_factory=Counter)
     _coming: Counter[int] = field(default_factory=Counter)
+    waited: set[int] = field(default_factory=set)  # lanes that waited for another object since they expected bytes
     began: set[tuple[int, int]] = field(default_factory=set)  # places of objects, and lanes that expected bytes there
     # The last instruction that expected bytes of an object, by its offset.
     expected_at: dict[int, Instruction] = field(default_factory=dict)

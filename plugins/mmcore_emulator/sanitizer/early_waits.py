@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous.mbarrier_actions import REFILL
+from mmcore_emulator.isa.asynchronous.mbarrier_actions import REFILL, REFILL_AFTER_WAIT
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.observer import LaneViolation, always
@@ -60,4 +60,4 @@ class EarlyWaits:
 
 def _refills(violation: LaneViolation) -> bool:
     """Return whether all lanes of a violation fill buffers again too early."""
-    return violation.kind == "mbarrier-misuse" and violation.hint(()) == REFILL
+    return violation.kind == "mbarrier-misuse" and violation.hint(()) in (REFILL, REFILL_AFTER_WAIT)

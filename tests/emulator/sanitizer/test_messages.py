@@ -370,6 +370,20 @@ extern "C" __global__ void f(float* out)
 }
 """
 
+# The thread waits for another mbarrier before it expects bytes, as a producer does until a buffer is empty.
+WAITING_FILLING = (
+    FILLING.replace("long full;", "long full, empty;")
+    .replace('fence.mbarrier_init.release.cluster;"', 'mbarrier.init.shared::cta.b64 [%1], 1;"')
+    .replace('"r"(ADDRESS(&full)));\n    __sync', '"r"(ADDRESS(&full)), "r"(ADDRESS(&empty)));\n    __sync')
+    .replace(
+        "++i) {\n",
+        """++i) {
+            asm volatile("{ .reg .pred p; more: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 1; @!p bra more; }"
+                         :: "r"(ADDRESS(&empty)) : "memory");
+""",
+    )
+)
+
 
 def _filled(times: int, nbytes: int) -> Report:
     source = FILLING.replace("TIMES", str(times)).replace("BYTES", str(nbytes))
@@ -397,10 +411,15 @@ def test_an_mbarrier_that_expects_more_bytes_than_come_is_the_cause_of_a_deadloc
 
 
 @pytest.mark.parametrize(
-    ("source", "hinted"), [(FILLING, True), (FILLING.replace("== 0)\n        for", "< 2)\n        for"), False)]
+    ("source", "times", "hinted"),
+    [
+        (FILLING, 2, True),
+        (FILLING.replace("== 0)\n        for", "< 2)\n        for"), 1, False),
+        (WAITING_FILLING, 2, False),
+    ],
+    ids=["again", "other thread", "after a wait"],
 )
-def test_a_phase_that_its_thread_begins_again_asks_for_a_wait(source: str, hinted: bool) -> None:
-    times = 2 if hinted else 1  # else another thread's arrival is one too many
+def test_a_phase_that_its_thread_begins_again_asks_for_a_wait(source: str, times: int, hinted: bool) -> None:
     source = source.replace("TIMES", str(times)).replace("BYTES", "256")
     report = launch(source, "f", grid=1, block=64, args=(np.zeros(128, np.float32),))
     misuse = next(each for each in report.hazards if each.kind == "mbarrier-misuse")

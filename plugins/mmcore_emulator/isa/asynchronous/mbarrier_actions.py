@@ -22,7 +22,12 @@ REFILL = (
     "a wait until the buffer is empty before that line: the thread fills it again, and the phase that it has begun has "
     "not ended"
 )
-"""The hint for a thread that fills a buffer again too early."""
+"""The hint for a thread that fills a buffer again without a wait."""
+REFILL_AFTER_WAIT = (
+    "another parity in the wait before that line, or arrivals for the empty buffer after its data have come: the wait "
+    "ends before the phase that the thread has begun"
+)
+"""The hint for a thread that fills a buffer again after a wait that ends too early."""
 _ONE_ISSUER = (
     "one thread alone that expects the bytes (elect.sync or an if around it and its copies): {} threads expect them, "
     "and the mbarrier counts one arrival"
@@ -84,6 +89,11 @@ def _places(machine: Machine, address: Values, mask: Mask | None) -> Values:
     return np.broadcast_to(machine.memory.places(address), machine.batch.shape)[machine.batch.spread(mask)]
 
 
+def _lanes(machine: Machine, mask: Mask | None) -> list[int]:
+    """Return the numbers of the lanes in the batch."""
+    return np.flatnonzero(machine.batch.spread(mask)).tolist()
+
+
 def change(kind: MbarrierKind, execution: Execution, address: list[Values], *number: list[Values]) -> Sequence[Values]:
     """Change objects; return their previous words."""
     execution = execution.in_cluster(address[0])
@@ -97,15 +107,16 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     before = machine.memory.atomic(_SPACES[kind.space], address[0], operands, _OBJECT, of, mask, at)
     _report_misuse(kind, execution, address[0], before, operand)
     if kind.tx:
-        lanes = np.flatnonzero(machine.batch.spread(mask)).tolist()
+        lanes = _lanes(machine, mask)
         machine.mbarriers.began |= set(zip(_places(machine, address[0], mask).tolist(), lanes, strict=True))
+        machine.mbarriers.waited.difference_update(lanes)
     if machine.observers and (kind.tx or kind.action == "expect_tx"):
         nbytes = np.broadcast_to(operand, machine.batch.shape)[machine.batch.spread(mask)]
         machine.mbarriers.expect(_places(machine, address[0], mask).tolist(), nbytes.tolist(), at)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         machine.mbarriers.arrived |= _offsets(execution, address[0])
         ended = contents(of(before, *operands)).parity != contents(before).parity
-        lanes = np.flatnonzero(machine.batch.spread(mask)).tolist()
+        lanes = _lanes(machine, mask)
         machine.mbarriers.arrive(_places(machine, address[0], mask).tolist(), lanes)
         ending = machine.batch.narrow(mask, ended)
         places = _places(machine, address[0], ending).tolist()
@@ -127,8 +138,7 @@ def _report_misuse(kind: MbarrierKind, execution: Execution, address: Values, wo
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
         hint = ""
         if problem.clause == mbarriers.TOO_MANY:
-            refills = _begin_again(machine, address, lanes)
-            hint = REFILL if refills else _repeated(kind, execution, address, words)
+            hint = _refill(machine, address, lanes) or _repeated(kind, execution, address, words)
         _report_lanes(execution, problem.clause, lanes, hint)
 
 
@@ -146,11 +156,13 @@ def _repeated(kind: MbarrierKind, execution: Execution, address: Values, words: 
     return _ONE_ISSUER.format(int(number.max()))
 
 
-def _begin_again(machine: Machine, address: Values, lanes: Flags) -> bool:
-    """Return True if all lanes expect bytes of an object again that they have expected bytes of before."""
+def _refill(machine: Machine, address: Values, lanes: Flags) -> str:
+    """Return the hint for lanes that all expect bytes of an object again; empty if one has not expected any before."""
     numbers = np.flatnonzero(lanes).tolist()
     places = np.broadcast_to(machine.memory.places(address), machine.batch.shape)[lanes].tolist()
-    return machine.mbarriers.began.issuperset(zip(places, numbers, strict=True))
+    if not machine.mbarriers.began.issuperset(zip(places, numbers, strict=True)):
+        return ""
+    return REFILL if machine.mbarriers.waited.isdisjoint(numbers) else REFILL_AFTER_WAIT
 
 
 def _report_lanes(execution: Execution, clause: str, lanes: Flags, hint: str = "") -> None:
@@ -192,6 +204,8 @@ def _wait(
     passed = machine.batch.narrow(mask, done)
     machine.mbarriers.passed |= _offsets(execution._replace(mask=passed), address[0])
     if machine.observers:
+        waits = zip(_places(machine, address[0], passed).tolist(), _lanes(machine, passed), strict=True)
+        machine.mbarriers.waited |= {lane for place, lane in waits if (place, lane) not in machine.mbarriers.began}
         awaited = None if kind.parity else contents(phase[0]).parity
         places, parity = machine.memory.places(address[0]), contents(words).parity
         machine.observers.event(Passed(places, parity, passed, at, relaxed, awaited))
