@@ -53,7 +53,8 @@ def test_whole_tiles_of_a_constant_grid_are_named() -> None:
 
 
 def test_no_hint_names_remainders_where_a_second_pass_of_the_grid_is_wrong() -> None:
-    Path("persistent.cu").write_text(CONSTANTS.replace("float sum = 0;", "float sum = tile < gridDim.x ? 0 : 1;"))
+    text = CONSTANTS.replace("float sum = 0;", "float sum = tile < gridDim.x ? 0 : 1;").replace("<<<6,", "<<<24,")
+    Path("persistent.cu").write_text(text.replace("ROWS = 48", "ROWS = 32"))
     output = mmcore("run", "persistent.cu", "--device", "emulator", "-q").output
     assert "(more than one pass of the grid)" in output
     assert "hint: without a remainder" not in output
