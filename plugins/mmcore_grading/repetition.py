@@ -21,8 +21,9 @@ _WITH_VALUE = ("--timeout", "--baseline")
 def launch(answers: Answers) -> str:
     """Return the kernel, its arguments, its block and its grid; empty if no launch was run."""
     document = next((each.document for each in answers.values() if each.document and "cell" in each.document), None)
-    inferred = document["cell"]["kernel"].get("inferred", {}) if document else {}
-    return "; ".join(f"{name} {value}" for name, value in inferred.items())
+    kernel = document["cell"]["kernel"] if document else {}
+    named = {"function": kernel["entry"]} if "entry" in kernel else {}
+    return "; ".join(f"{name} {value}" for name, value in {**named, **kernel.get("inferred", {})}.items())
 
 
 def proved_size(answers: Answers) -> str:

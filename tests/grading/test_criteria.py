@@ -21,6 +21,7 @@ from mmcore_grading.submissions import Submission
 from mmcore_grading.tables import csv_table, gradescope_results
 from mmcore_grading.task import Criterion, Task
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
+from tests.grading.made_up_class import NAIVE
 
 
 def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
@@ -382,6 +383,31 @@ def test_a_wrong_kernel_that_needs_another_launch_is_not_graded(launches: str, n
         reason = further_launches(task, submission, answers)
         assert reason.startswith("not graded: ") == bool(expected)
         assert expected in reason
+
+
+_TILES = NAIVE.replace("mm", "tiles")
+_MOVE = "__global__ void move(const float* from, float* to) { to[0] = from[0]; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "graded", "warning"),
+    [
+        (NAIVE + _TILES, "mm", "of 2 products mm was graded; tiles (line 8) was not"),
+        (_TILES + NAIVE, "tiles<float>", "of 2 products tiles was graded; mm (line 8) was not"),
+        (NAIVE + _TILES + _MOVE, "x", "of 3 products x was graded; mm (line 1), tiles (line 8) were not"),
+        (_MOVE + NAIVE, "mm", ""),
+    ],
+)
+def test_a_product_that_was_not_graded_is_named_beside_all_points(text: str, graded: str, warning: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),))
+    submission = Submission("ada", (("a.cu", text.encode()),))
+    document = {"verified": True, "launched": [{"entry": graded}]}
+    document |= {"cell": {"kernel": {"entry": "mm", "inferred": {"block": "16×16"}}}}
+    answers = dict.fromkeys(("compile", "run", "run 8x8x8"), Answer(0, document))
+    grade = grade_of(task, submission, Run(answers), {})
+    assert (grade.points, grade.launch, len(grade.hints)) == (1, "function mm; block 16×16", bool(warning))
+    for page in (student_page(task, grade, submission), class_page(task, [grade], None)):
+        assert f"warning: {warning}" in page or not warning
 
 
 def test_a_students_page_has_the_launch_and_the_commands_of_its_verdict_without_hidden_sizes() -> None:

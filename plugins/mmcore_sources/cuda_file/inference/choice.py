@@ -41,6 +41,11 @@ def _without_others(products: list[Function]) -> list[Function]:
     return [each for each in matrices if not _OTHER.search(each.word)] or matrices
 
 
+def products(source: Program) -> list[Function]:
+    """Return the functions of a file that are matrix products."""
+    return _without_others([each for each in source.functions if is_product(each, source)])
+
+
 def _launches(source: Program, function: Function) -> bool:
     """Return whether a file launches a function itself."""
     launch = first_launch(source, function)
@@ -77,11 +82,11 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
             raise SeveralKernels(file, [each.label for each in matching])
         return matching[0], first_launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
-    products = _without_others([each for each in likely if is_product(each, source)])
-    if len(likely) > 1 and not products and all(map(_sums_nothing, likely)):
+    of_products = products(source)
+    if len(likely) > 1 and not of_products and all(map(_sums_nothing, likely)):
         raise InvalidKernel(f"{file} has no matrix product: none of its {len(likely)} __global__ functions has a loop")
     for which, those in (
-        ("takes three pointers and sums products", products),
+        ("takes three pointers and sums products", of_products),
         ("is launched in the file", [each for each in likely if _launches(source, each)]),
     ):
         fitting = [each for each in likely if each in those]
