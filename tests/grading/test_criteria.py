@@ -324,6 +324,15 @@ def test_a_product_of_other_types_than_the_references_is_not_right(own: Any, of_
     assert (found[1].message == "not counted: its types are not those of the task") == bool(reason)
 
 
+def test_products_that_are_rounded_before_a_float_sum_are_no_narrow_sums() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),))
+    note = Note("products in", "float16", "__hmul in line 9 rounds them", "--accumulator")
+    narrow = replace(typed("float16", "float32", "float16"), message=notes_table("a.cu", [note]))
+    answers = {"compile": Answer(0, {}), "run 8x8x8": narrow, "run": narrow}
+    (found,) = outcomes(task, answers, {"run": typed(*_HALF_IN)})
+    assert (found.points, found.message) == (0, "it rounds products to float16: __hmul in line 9")
+
+
 @pytest.mark.parametrize(("guessed", "points"), [(True, 1), (False, 0)])
 def test_arrays_whose_types_are_a_guess_are_not_of_another_type(guessed: bool, points: float) -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,11 @@ void run(half *A, half *B, float *C, int m, int n, int k) { product<<<dim3(n / 1
 """
 HALF_WMMA = WMMA.replace("wmma::accumulator, 16, 16, 16, float", "wmma::accumulator, 16, 16, 16, half")
 TF32 = WMMA.replace("half", "float").replace("16, float, wmma", "8, wmma::precision::tf32, wmma")
+ROUNDED = re.sub(
+    r"sum \+= (.*?) \* (.*?);",
+    r"s += __half2float(__hmul(\1, \2));",
+    NAIVE.replace("float *", "__half *").replace("sum = 0", "s = 0").replace("= sum", "= s"),
+)
 FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (float)")
 
 
@@ -130,6 +136,12 @@ FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (floa
         (HALF_WMMA, {"accumulator": "float16"}, []),
         (WMMA, {}, []),
         (FLOAT_SUM, {}, []),
+        (ROUNDED, {}, ["products are float16: __hmul in line "]),
+        (
+            ROUNDED.replace("s +=", "s = __hadd(s, s) +"),
+            {},
+            ["sums are float16: the source adds with __hadd or __hfma"],
+        ),
         (NAIVE, {}, []),
         (NAIVE.replace("float", "__half"), {}, ["sums are float16: the type of sum; such sums have 11 bits"]),
         (NAIVE.replace("float", "__nv_bfloat16"), {}, ["sums are bfloat16: the type of sum; such sums have 8 bits"]),

@@ -17,7 +17,8 @@ _WIDE_MMA = re.compile(_MMA + r'\.f32["\s]*\.(?:f16|bf16)["\s]*\.(?:f16|bf16)\b'
 _WIDE_SUMS = re.compile(r"\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
 _NARROW_MMA = re.compile(_MMA + r'\.f16["\s]*\.f16["\s]*\.f16\b')
 _TENSOR_CORES = re.compile(r"mma(?:\b|_|\d)")
-_INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
+_SUMS = {f"{name}{width}" for name in ("__hfma", "__hadd", "hfma", "hadd") for width in ("", "2")}
+_PRODUCTS = {"__hmul", "__hmul2"}
 
 
 def uses_tf32(source: Program, function: Function) -> bool:
@@ -28,6 +29,16 @@ def uses_tf32(source: Program, function: Function) -> bool:
 def line_of_tf32(source: Program) -> int:
     """Return the first line of a source with products of TF32; 0 if a header has it."""
     return next((line for line, text in enumerate(source.text.splitlines(), 1) if _TF32.search(text)), 0)
+
+
+def rounded_products(source: Program, function: Function) -> str:
+    """Return the clause that a line rounds products to a 16-bit type; "" without one, or if sums of it are shown."""
+    code = words(_code(source, function).encode())
+    of_products = _PRODUCTS & code if _SUMS.isdisjoint(code) else ()
+    for line, text in enumerate(source.text.splitlines(), 1):
+        for name in sorted(words(text.encode()) & {*of_products}):
+            return f"{name} in line {line} rounds them"
+    return ""
 
 
 def uses_tensor_cores(source: Program, function: Function) -> bool:
@@ -49,7 +60,7 @@ def shown_sums(source: Program, function: Function, dtype: str) -> tuple[str, st
     Both are empty if nothing shows it, or if narrow and wide sums occur.
     """
     code = _code(source, function)
-    if not _INTRINSICS.isdisjoint(words(code.encode())):
+    if not (_SUMS | _PRODUCTS).isdisjoint(words(code.encode())):
         return dtype, "the source adds with __hadd or __hfma"
     kind = _NARROW[dtype]
     if fragments := _ACCUMULATORS.findall(code):  # they decide, whatever else the file has

@@ -8,13 +8,16 @@ from typing import Any
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_sources.cuda_file.inference.arithmetic import shown_sums, uses_tf32
+from mmcore_sources.cuda_file.inference.arithmetic import rounded_products, shown_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 
 DIGITS = {"float16": "have 11 bits and end at 65504", "bfloat16": "have 8 bits"}
 """The digits of narrow sums, by their type."""
+
+ACCUMULATOR = "--accumulator"
+"""The option that changes the type of sums, or of products that are rounded before they are added."""
 
 _UNSIGNED = ("unsigned", "unsigned int", "uint", "uint32_t")
 _WORDS = (*_UNSIGNED, "int", "int32_t")
@@ -65,6 +68,8 @@ def element_types(
         types_by_name["accumulator"] = shown or "float32"
         why += f"; such sums {DIGITS[dtype]}" if shown == dtype else ""
         why = why or "sums of 16-bit products are taken to be that"
-        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not shown))
+        rounded = rounded_products(source, function)
+        what, why = ("products in", rounded) if rounded else ("sums in", why)
+        notes.append(Note(what, types_by_name["accumulator"], why, ACCUMULATOR, guessed=not shown))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]

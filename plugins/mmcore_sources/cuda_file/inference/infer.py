@@ -16,7 +16,7 @@ from mmcore.kernel.sizes import Sizes
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.arithmetic import line_of_tf32, may_have_wide_sums
 from mmcore_sources.cuda_file.inference.batches import WrongStep, is_one_product, wrong_steps
-from mmcore_sources.cuda_file.inference.element_types import DIGITS
+from mmcore_sources.cuda_file.inference.element_types import ACCUMULATOR, DIGITS
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -161,8 +161,8 @@ def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
         return [f"tensor cores{at} round A and B of float32 to tf32, {less}"]
     sums = product.types.get("accumulator")
     if sums in DIGITS and not may_have_wide_sums(kernel.source, kernel.function):
-        why = next(each.why for each in product.type_notes if each.what == "sums in")
-        return [f"sums are {sums}: {why}"]
+        note = next(each for each in product.type_notes if each.option == ACCUMULATOR)
+        return [f"{note.what.removesuffix(' in')} are {sums}: {note.why}"]
     return []
 
 
