@@ -55,6 +55,7 @@ _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
 _FOLDERS = re.compile(
     r"(includes (?:a header that is|headers that are) not found: .*?); [^;]*include= in its declaration .*"
 )
+_MEMORY = re.compile(r"the host has no memory for (?P<array>.*)|MemoryError\b.*")
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 
 Document: TypeAlias = Mapping[str, Any]
@@ -62,6 +63,16 @@ Document: TypeAlias = Mapping[str, Any]
 
 Commands: TypeAlias = Mapping[str, Sequence[str]]
 """The words of commands, by name."""
+
+
+def with_limit(text: str) -> str:
+    """Return a text in which a refused allocation is the limit that the task sets."""
+    return _MEMORY.sub(_over_limit, text)
+
+
+def _over_limit(refused: re.Match[str]) -> str:
+    needing = f"{refused['array']} need" if refused["array"] else "the emulation needs"
+    return f"{needing} more memory than allowed; limits.memory_mb of the task sets the limit"
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Answer:
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
         sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)
         sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package or self.error == _OF_PROGRAM else sentence
-        return sentence.replace("--timeout sets the limit", OF_CLOCK) or "it gave no answer"
+        return with_limit(sentence.replace("--timeout sets the limit", OF_CLOCK)) or "it gave no answer"
 
     @property
     def unlaunched(self) -> str:

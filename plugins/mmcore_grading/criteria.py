@@ -22,6 +22,7 @@ from mmcore_grading.answers import (
     Document,
     check_at,
     run_at,
+    with_limit,
 )
 from mmcore_grading.element_types import other_types
 from mmcore_grading.task import Criterion, Task
@@ -120,10 +121,16 @@ def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answer
 
 def _hidden(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     part, wrong = _right_at(task.hidden, answers)
-    not_run = [each.not_run for size in task.hidden if (each := answers.get(run_at(size), NO_ANSWER)).not_run]
-    reason = "it is not right at a size that is not shown" if len(wrong) > len(not_run) else ""
-    reason = reason or "".join(f"{NOT_RUN}a size that is not shown: {each}" for each in not_run[:1])
-    return part, reason, "\n".join(wrong)
+    tried = [answers.get(run_at(size), NO_ANSWER) for size in task.hidden]
+    return part, _reason_at_hidden(tried) if wrong else "", "\n".join(wrong)
+
+
+def _reason_at_hidden(tried: Sequence[Answer]) -> str:
+    """Return why answers at hidden sizes are not all right, without a size."""
+    if any(each.faults and "violations" in (each.document or {}) for each in tried):
+        return "it is not right at a size that is not shown"
+    fixed = next((each.not_run for each in tried if each.not_run), "")
+    return f"{NOT_RUN}a size that is not shown: {fixed}" if fixed else "it gave no result at a size that is not shown"
 
 
 def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence[str]]:
@@ -238,7 +245,7 @@ def _hazards_of(answer: Answer) -> Iterator[str]:
 
 def _hazards(answer: Answer, document: Document) -> Sequence[str]:
     if "not looked for" in document["hazards"]:
-        return [document["hazards"]]
+        return [with_limit(document["hazards"])]
     return [fault for fault in answer.faults if _is_hazard(fault)]
 
 

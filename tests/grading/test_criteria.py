@@ -112,7 +112,7 @@ def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: f
     ("wrong_at", "points", "message"),
     [
         ("", 2, ""),
-        ("9x9x9", 0, "it is not right at a size that is not shown"),
+        ("9x9x9", 0, "it gave no result at a size that is not shown"),
         ("8x8x8", 0, "at 8×8×8: it used more than 256 MB"),
     ],
 )
@@ -246,6 +246,35 @@ def test_hazards_that_were_not_looked_for_are_not_excluded(answer: Answer, messa
     answers = dict.fromkeys(commands(task, Submission("a")), Answer(0, {"verified": True})) | {"check 8x8x8": answer}
     (found,) = outcomes(task, answers, {})
     assert (found.points, found.message) == (0 if message else 1, message)
+
+
+@pytest.mark.parametrize(
+    ("error", "needing"),
+    [
+        ("MemoryError: Unable to allocate 1.00 GiB for an array with shape (9,)", "the emulation needs"),
+        ("the host has no memory for the 4096 bytes of scratch", "the 4096 bytes of scratch need"),
+    ],
+)
+def test_a_refused_allocation_is_the_limit_of_the_task(error: str, needing: str) -> None:
+    criteria = [Criterion(name, 1) for name in ("no-hazards", "shown-sizes", "hidden-sizes")]
+    task = Task("a product", (Sizes(8, 8, 8),), tuple(criteria), hidden=(Sizes(9, 9, 9),))
+    submission, reason = Submission("a", (("a.cu", b""),)), f"{needing} more memory than allowed"
+    answers = dict.fromkeys(commands(task, submission), Answer(0, {"verified": True, "hazards": "none"}))
+    answers |= dict.fromkeys(("check 8x8x8", "run 9x9x9"), Answer(2, None, f"Error: {error}"))
+    grade = grade_of(task, submission, Run(answers), {})
+    assert [each.message for each in grade.outcomes] == [
+        f"at 8×8×8: {reason}; limits.memory_mb of the task sets the limit",
+        "",
+        "it gave no result at a size that is not shown",
+    ]
+    assert reason in grade.hidden_failure
+    page = student_page(task, grade, submission)
+    assert (reason in page, "limits.memory_mb" in page) == (True, False)
+    document = {"verified": True, "hazards": f"not looked for: {error}", "sizes": [], "not_tried": ""}
+    any_size = replace(task, rubric=(criteria[0], Criterion("any-size", 1)))
+    assert outcomes(any_size, answers | {"run": Answer(0, document)}, {})[0].message.startswith(
+        f"not looked for: {reason}"
+    )
 
 
 def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
