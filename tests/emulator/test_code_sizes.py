@@ -587,3 +587,28 @@ def test_a_path_for_large_products_is_run_with_several_turns(
     text = LARGE.replace("CONDITION", condition).replace("BARRIER", barrier)
     found = examination(kernel(tmp_path, source=text, launch=covering, configs=[{"block": (16, 16)}]))
     assert [each.kind for each in found.faults[:1]] == ([] if right else ["shared-race"])
+
+
+CLUSTERS = """extern "C" __global__ void __cluster_dims__(2, 1, 1) own(
+    const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k; p++)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("columns", [16, 32])
+def test_a_declared_size_that_is_no_whole_number_of_clusters_is_a_fault(tmp_path: Path, columns: int) -> None:
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        return Launch(grid=(problem.n // 16, problem.m // 16), block=(16, 16))
+
+    constraints, configs = (Multiple("m", 16), Multiple("n", columns)), [{"block": (16, 16)}]
+    found = examination(kernel(tmp_path, source=CLUSTERS, launch=rule, configs=configs, constraints=constraints))
+    messages = [each.message for each in found.faults]
+    missing = 'cannot be cut into clusters of 2×1: the constraint Multiple("n", 32) is missing'
+    assert [each.endswith(missing) for each in messages] == ([True] if columns == 16 else [])
+    assert any(each.is_right and not each.is_plain for each in found.tried), "hazards are looked for"

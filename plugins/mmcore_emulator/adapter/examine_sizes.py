@@ -20,6 +20,7 @@ from mmcore_emulator.adapter.device import check_emulates
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
 from mmcore_emulator.adapter.launch_limits import refused_size
 from mmcore_emulator.adapter.size_runs import SizeRuns
+from mmcore_emulator.adapter.whole_clusters import is_refused
 
 
 def examination_json(
@@ -53,6 +54,7 @@ def examine(
     tried: list[Tried] = []
     outside: Tried | None = None
     asserted: Tried | None = None
+    refused_launch: Tried | None = None
     left_out = reached = ""
     with phases("check"), SizeRuns(cell, planned, device, work) as runs:
         for size in itertools.chain(runs.sizes(), runs.turned(), runs.grown()):
@@ -61,6 +63,9 @@ def examine(
                 continue  # one fault is enough for a warning
             try:
                 found = runs.tried(size)
+                if is_refused(found) and refused_launch is None:
+                    refused_launch = found
+                    found = runs.tried(size := runs.in_whole_clusters(size))
             except ConstraintViolation:
                 continue
             except TimeLimit as limit:
@@ -71,6 +76,8 @@ def examine(
                 if (size.is_beside or size.of_blocks) and isinstance(limit, WorkLimit):
                     continue
                 break
+            if is_refused(found):
+                continue
             if found.refusal:
                 asserted = asserted or found
                 continue
@@ -92,6 +99,8 @@ def examine(
         tried.append(asserted)
     elif asserted is not None:
         left_out, reached = left_out or asserted.refusal, reached or asserted.refusal
+    if refused_launch is not None:
+        tried.insert(0, refused_launch)
     right = all(each.is_right for each in tried)
     refused = ""
     with contextlib.suppress(MmcoreError):  # a launch rule may fail for large products

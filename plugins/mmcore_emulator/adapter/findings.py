@@ -61,7 +61,7 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
     try:
         examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
     except MmcoreError as error:
-        found = hazards if hazards.looked else Findings(f"not looked for: {error}")
+        found = hazards if hazards.looked else _not_looked_for(error)
         return replace(found, not_tried=limit_name(error)), ()
     if extent == "all" and examination.wrong is None and not examination.is_observed:
         hazards = _hazards(result, kernel, nameless, extent)
@@ -215,7 +215,7 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
     except TimeLimit as limit:
         return Findings(f"not looked for: {size} takes too long on the emulator: {limit}")
     except MmcoreError as error:
-        return Findings(f"not looked for: {error}")
+        return _not_looked_for(error)
     if result.verified and (refused := refusal(check.violations, size)):
         return Findings(f"not looked for: {refused}")
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
@@ -236,6 +236,11 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
                 *before, last = _each_kind(violations)
                 return replace(found, warnings=(*found.warnings, *before, f"{last}\n  {command}"), sizes=(tried,))
     return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
+
+
+def _not_looked_for(error: MmcoreError) -> Findings:
+    """Return the reason why no hazards were looked for, also as a warning."""
+    return Findings(f"not looked for: {error}", warnings=(f"hazards were not looked for: {error}",))
 
 
 def are_of_sizes(violations: Sequence[Violation]) -> bool:

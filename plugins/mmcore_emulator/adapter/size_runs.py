@@ -14,6 +14,7 @@ from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan, plan
@@ -27,6 +28,7 @@ from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
 from mmcore_emulator.adapter.single_blocks import verified_blocks
+from mmcore_emulator.adapter.whole_clusters import REFUSED_LAUNCH, cluster_size, undivided
 from mmcore_emulator.adapter.work_budget import WorkBudget
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage, Place
@@ -209,11 +211,19 @@ class SizeRuns:
     def tried(self, size: Size) -> Tried:
         """Run one size, with every access observed if it is not too large, and verify its product.
 
-        Raises TimeLimit, and what planning does.
+        A size that cannot be launched has that as its fault. Raises TimeLimit, and what planning does.
         """
+        if refused := undivided(self._sizes, size.problem):
+            return Tried(size.cell(self._cell), size.why, (Violation(REFUSED_LAUNCH, refused),), is_plain=True)
         self._run += [] if size.is_beside or size.of_blocks else [size.problem]
         with self._budget.run(size):
             return self._tried(size)
+
+    def in_whole_clusters(self, size: Size) -> Size:
+        """Return a size of more rows and columns, whose grid is a whole number of clusters."""
+        times = cluster_size(self._sizes, size.problem)
+        problem = self._kernel.problem(size.problem.m * times, size.problem.n * times, size.problem.k)
+        return replace(size, problem=problem)
 
     def _tried(self, size: Size) -> Tried:
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
