@@ -12,6 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
+from mmcore_sources.cuda_file.repairs.edit import in_lines
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, rest_left_out
 from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
 from mmcore_sources.cuda_file.repairs.operands import Operands
@@ -300,6 +301,17 @@ def test_an_exchange_that_makes_lanes_neighbours_comes_first() -> None:
 }"""
     edits = exchanged_subscripts(text.encode(), device_nodes(text, "f"))
     assert [each.what for each in edits] == ["s[0][x] instead of s[x][0]", "s[x][y] instead of s[y][x]"]
+
+
+def test_a_change_of_two_lines_is_shown_with_both() -> None:
+    text = """__global__ void f(float *c, int n) {
+    int x = blockIdx.x * 16 + threadIdx.x;
+    int y = blockIdx.y * 16 + threadIdx.y;
+    c[y * n + x] = 0;
+}"""
+    shown = {in_lines(each) for each in edits(text, "f", Operands({"c": "C"}, {"n": "n"}, "", "0"), "float")}
+    both = "    2  int x = blockIdx.y * 16 + threadIdx.x;\n    3  int y = blockIdx.x * 16 + threadIdx.y;"
+    assert f"blockIdx.x and blockIdx.y exchanged in lines 2 and 3:\n{both}" in shown
 
 
 def test_no_change_reads_a_variable_in_its_own_initializer() -> None:

@@ -18,11 +18,13 @@ class Edit:
         text: the whole source after the change.
         line: the first changed line.
         what: the change in words: "Bs[ty][tx] instead of Bs[tx][ty]".
+        lines: all changed lines.
     """
 
     text: str
     line: int
     what: str
+    lines: tuple[int, ...]
 
 
 def before(node: Node, text: str) -> tuple[Node, str]:
@@ -46,12 +48,23 @@ def replaced(source: bytes, changes: Iterable[tuple[Node, str]], what: str = "")
         at = node.end_byte
     first, new = pairs[0]
     named = what or f"{new} instead of {text_of(first)}"
-    return Edit((text + source[at:]).decode(), first.start_point.row + 1, named)
+    lines = sorted({node.start_point.row + 1 for node, _ in pairs})
+    return Edit((text + source[at:]).decode(), first.start_point.row + 1, named, tuple(lines))
 
 
-def in_line(edit: Edit) -> str:
-    """Return a change of one line in words, with the line."""
-    return f"{edit.what} in line {edit.line}:\n{INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"
+def in_lines(edit: Edit) -> str:
+    """Return a change in words, with all changed lines."""
+    text = edit.text.splitlines()
+    if len(edit.lines) == 1:
+        return f"{edit.what} in line {edit.line}:\n{INDENT}{text[edit.line - 1].strip()}"
+    *numbers, last = map(str, edit.lines)
+    shown = (numbered(number, text[number - 1]) for number in edit.lines)
+    return "\n".join([f"{edit.what} in lines {', '.join(numbers)} and {last}:", *shown])
+
+
+def numbered(number: int, line: str) -> str:
+    """Return one of several changed lines with its number."""
+    return f"{number:>{len(INDENT) + 1}}  {line.strip()}"
 
 
 def reads_itself(edit: Edit) -> bool:

@@ -10,7 +10,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.tree import Node, walk
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
-from mmcore_sources.cuda_file.repairs.edit import in_line, replaced
+from mmcore_sources.cuda_file.repairs.edit import in_lines, replaced
 from mmcore_sources.cuda_file.repairs.loop_edits import rounded_up
 
 
@@ -43,7 +43,7 @@ def _in_source(kernel: Kernel) -> str:
     expanded, rows = host.root.text or b"", {node.start_point.row for node, _ in changes.values()}
     if len(rows) != 1 or any(expanded.splitlines()[row] != text.encode().splitlines()[row] for row in rows):
         return ""
-    return in_line(replaced(expanded, changes.values()))
+    return in_lines(replaced(expanded, changes.values()))
 
 
 def _rounds_down(host: HostCode, node: Node, scope: Node) -> bool:

@@ -24,7 +24,7 @@ from mmcore_emulator.sanitizer.races import ONE_WRITER, OTHER_INDEX
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
-from mmcore_sources.cuda_file.repairs.edit import INDENT, Edit, in_line
+from mmcore_sources.cuda_file.repairs.edit import Edit, in_lines, numbered
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
 from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
 from mmcore_sources.cuda_file.repairs.likely_edits import likely_first
@@ -91,7 +91,7 @@ def _written(cell: Cell, kernel: Kernel) -> Iterator[str]:
         if result is not None and all(
             each.kind != _UNWRITTEN for each in judged(result, changed, "hazards").violations
         ):
-            yield f"hint: no element is read before it is written with {in_line(edit)}"
+            yield f"hint: no element is read before it is written with {in_lines(edit)}"
             return
 
 
@@ -171,7 +171,7 @@ def _lines(text: str, edit: Edit) -> str:
     old, new = text.splitlines(), edit.text.splitlines()
     parts = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     changed = [
-        f"{number:>{len(INDENT) + 1}}  {line.strip()}"
+        numbered(number, line)
         for kind, begin, _, first, last in parts
         if kind != "equal"
         for number, line in enumerate(new[first:last], begin + 1)
@@ -207,12 +207,12 @@ def source_changes(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, operands):
-            yield replace(larger, text=edit.text), f"{what}, and {in_line(edit)}"
+            yield replace(larger, text=edit.text), f"{what}, and {in_lines(edit)}"
     several = edits(text, name, operands, _TYPES.get(kernel.dtype, ""))
     own = replace(result, violations=tuple(each for each in result.violations if each.source == kernel.source.name))
     likely = likely_first(several, text, device_nodes(text, name), operands.sizes, own)
     for edit in itertools.chain(_of_threads(kernel), likely):
-        yield replace(kernel, text=edit.text), in_line(edit)
+        yield replace(kernel, text=edit.text), in_lines(edit)
 
 
 def sizes_of(kernel: Kernel) -> dict[str, str]:
