@@ -22,31 +22,28 @@ from mmcore_sources.cuda_file.repairs.trial import parameter_roles
 
 
 def exchanged_grids(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them.
-
-    The grid follows that the source's index into C shows, for threads that compute several elements.
-    """
+    """Yield the grid whose axes are exchanged, or those of rows and columns if a grid lacks one of them."""
     grids = _swapped(kernel)
     if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
         # Another kernel of the program may compute the rest, such as the last columns.
         square = any(isinstance(each, Square) for each in kernel.constraints)
         grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
-    for grid in dict.fromkeys((*grids, *_of_index(kernel))):
-        yield f"--grid '{grid}'", {"grid": grid}
+    yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
 
 
-def _of_index(kernel: Kernel) -> list[str]:
-    """Return the grid that the index into C shows; none if it is that of the launch, or unclear."""
+def grid_of_index(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the grid that the source's index into C shows; none if it is that of the launch, or unclear."""
     source, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
     function = next((each for each in source.functions if name and each.is_named(name)), None)
     if function is None or "C" in kernel.column_major or not isinstance(kernel.launch, LaunchText):
-        return []
+        return
     roles, body = parameter_roles(kernel), Body(function)
     c = next((parameter for parameter, role in roles.items() if role == "C"), "")
     layout = layout_of(body, c, {parameter for parameter, role in roles.items() if role in ("n", "ldc")})
     sizes: dict[str, ast.expr] = {parameter: ast.Name(role) for parameter, role in roles.items() if role in SIZES}
     grid = by_body(Reader(source, sizes), body, layout)[1] if layout is not None else None
-    return [grid.text] if grid is not None and grid.text != kernel.launch.grid else []
+    if grid is not None and grid.text != kernel.launch.grid:
+        yield f"--grid '{grid.text}'", {"grid": grid.text}
 
 
 def _swapped(kernel: Kernel) -> list[str]:

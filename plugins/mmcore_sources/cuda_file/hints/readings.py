@@ -16,7 +16,7 @@ from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
-from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, right_in_squares
+from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, grid_of_index, right_in_squares
 from mmcore_sources.cuda_file.hints.larger_shared import is_beyond_shared
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
@@ -66,7 +66,7 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
         beyond = any(each.kind.startswith("out-of-bounds") for each in result.violations)
         if beyond and is_whole(result.cell, "", file.kernel):  # of superfluous blocks, perhaps
             cell = replace(result.cell, timings=(), timeout=TRIED_SECONDS)
-            yield from _tried((cell,), file, exchanged_grids(file.kernel))
+            yield from _tried((cell,), file, grid_of_index(file.kernel))
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
         if failed is not None:
             cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
