@@ -26,14 +26,12 @@ class GuessesShared(Protocol):
 
 def without_consequences(violations: Sequence[Violation], rule: object) -> tuple[Violation, ...]:
     """Return the first access behind an array whose size a launch rule guesses; all violations without one."""
-    array = rule.guessed_array if isinstance(rule, GuessesShared) else ""
-    first = next((each for each in violations if array and each.kind in _BEYOND and _is_of(each, array)), None)
-    if first is None or not isinstance(rule, GuessesShared):
+    if not isinstance(rule, GuessesShared) or not rule.guessed_array:
+        return tuple(violations)
+    array = f"{rule.guessed_array} (shared)"
+    first = next((each for each in violations if each.kind in _BEYOND and array in each.message), None)
+    if first is None:
         return tuple(violations)
     few = f"the {rule.shared_bytes} bytes of dynamic shared memory are a guess, and too few"
     message = first.message if few in first.message else f"{first.message}: {few}"
     return (replace(first, message=message, hint="--shared with the bytes that the kernel needs"),)
-
-
-def _is_of(violation: Violation, array: str) -> bool:
-    return f"{array} (shared)" in violation.message

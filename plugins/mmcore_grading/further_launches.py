@@ -54,7 +54,7 @@ def _connected(program: Program, name: str) -> Iterator[tuple[HostLaunch, str]]:
 
 def _arrays(program: Program, launch: HostLaunch) -> tuple[set[str], set[str]]:
     """Return the pointers that the host code passes for a kernel to read, and those for it to store to."""
-    function = next((each for each in program.functions if each.is_named(launch.name)), None)
+    function = program.function(launch.name)
     if function is None:
         return set(), set()
     stored = {pointer for pointer, _ in Body(function).stores}

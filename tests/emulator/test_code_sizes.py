@@ -490,17 +490,7 @@ def test_a_second_pass_that_takes_too_long_is_named(tmp_path: Path) -> None:
     assert found.limit == "more than one pass of the grid, and 8195×8195×1 takes too long"
 
 
-SQUARES = """extern "C" __global__ void own(const float *A, const float *B, float *C, int n)
-{
-    float sum = 0;
-    for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n * n; e += gridDim.x * blockDim.x) {
-        RESET
-        for (int p = 0; p < n; p++)
-            sum += A[e / n * n + p] * B[p * n + e % n];
-        C[e] = sum;
-    }
-}
-"""
+SQUARES = re.sub(r"\b[mk]\b", "n", STRIDES).replace("int n, int n, int n", "int n")
 
 
 @pytest.mark.parametrize(("reset", "right"), [("sum = 0;", True), ("", False)])

@@ -95,6 +95,10 @@ class Program:
     of_headers: tuple[Definition, ...]  # the macros of the headers that were known
     included: tuple[Function, ...] = ()  # the functions that its headers define
 
+    def function(self, name: str) -> Function | None:
+        """Return the first function of a name, with or without its namespaces; None without one."""
+        return next((each for each in self.functions if each.is_named(name)), None)
+
     def with_header(self, name: str, text: str) -> Program:
         """Return the program with a header's macros, constants and types; its own definitions win."""
         header = read_program(text, self.of_headers)

@@ -8,7 +8,6 @@ from typing import Any
 
 from mmcore.kernel.arguments import SIZES, TensorMap
 from mmcore.kernel.constraints import Multiple, Square
-from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
@@ -32,14 +31,10 @@ def is_unguarded(text: str, entry: str, roles: Mapping[str, str], attributes: Ma
     """
     known = {*roles.values()} | {"m" for each in attributes["constraints"] if isinstance(each, Square)}
     stores_tiles = any(isinstance(each, TensorMap) and each.matrix == "C" for each in attributes["arguments"])
-    function = _function(text, entry)
+    function = read_program(text).function(entry)
     if function is None or stores_tiles or not {"m", "n"} <= known:
         return False
     return not guards(Body(function), set(roles))
-
-
-def _function(text: str, entry: str) -> Function | None:
-    return next((each for each in read_program(text).functions if each.is_named(entry)), None)
 
 
 def whole_tiles(rule: LaunchText, config: Mapping[str, Any]) -> Iterator[Multiple]:
@@ -55,7 +50,7 @@ def steps_of_k(
     text: str, entry: str, roles: Mapping[str, str], config: Mapping[str, Any], *, unguarded: bool
 ) -> Iterator[Multiple]:
     """Yield the depth of the whole steps that a kernel takes along k; of all steps, if it is unguarded."""
-    function, bound = _function(text, entry), whole_steps(text, entry, roles)
+    function, bound = read_program(text).function(entry), whole_steps(text, entry, roles)
     depths = [bound.children[2]] if bound is not None else []
     if unguarded and function is not None and not depths:
         of_k = {name for name, role in roles.items() if role == "k"} or set(roles)

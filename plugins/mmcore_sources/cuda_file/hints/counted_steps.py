@@ -26,7 +26,7 @@ class CountedLoop:
 def counted_loop(kernel: Kernel, config: Config) -> CountedLoop | None:
     """Return the first outer loop that steps along k of A and of B up to a number; None without one."""
     program, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
-    function = next((each for each in program.functions if each.is_named(name)), None)
+    function = program.function(name)
     if function is None:
         return None
     roles = {one.name: str(role) for one, role in zip(function.parameters, kernel.arguments, strict=False)}

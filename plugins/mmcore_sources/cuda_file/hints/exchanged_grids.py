@@ -34,7 +34,7 @@ def exchanged_grids(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def grid_of_index(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the grid that the source's index into C shows; none if it is that of the launch, or unclear."""
     source, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
-    function = next((each for each in source.functions if name and each.is_named(name)), None)
+    function = source.function(name)
     if function is None or "C" in kernel.column_major or not isinstance(kernel.launch, LaunchText):
         return
     roles, body = parameter_roles(kernel), Body(function)

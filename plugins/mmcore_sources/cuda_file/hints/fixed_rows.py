@@ -37,7 +37,7 @@ class FixedRows:
 def fixed_rows(kernel: Kernel) -> FixedRows | None:
     """Return the lengths of rows that constants fix in a kernel that is passed sizes; None without them."""
     program, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
-    function = next((each for each in program.functions if each.is_named(name)), None)
+    function = program.function(name)
     if function is None or kernel.column_major:
         return None
     roles = {one.name: _role(role) for one, role in zip(function.parameters, kernel.arguments, strict=False)}

@@ -45,7 +45,7 @@ def smaller_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
 def bounded_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the block of as many threads along x as ``__launch_bounds__`` allows, if the kernel's has fewer."""
     program, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
-    function = next((each for each in program.functions if name and each.is_named(name)), None)
+    function = program.function(name)
     block = kernel.usual_configs[0].block
     most = Reader(program).whole(function.bounds) if function is not None and function.bounds else None
     if most is not None and block.x < most <= MOST_THREADS and block.size == block.x:

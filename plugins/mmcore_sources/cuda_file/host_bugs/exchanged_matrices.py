@@ -10,9 +10,7 @@ from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 
-LETTER = re.compile(r"(?:d|dev|device|g|gpu|h|mat)?_?([abc])(?:_?(?:d|dev|device|gpu|cublas|ref|mat))?", re.IGNORECASE)
-"""The name of an array of a matrix, such as ``dA``, ``d_A`` or ``A_gpu``, with the matrix as its group."""
-
+_LETTER = re.compile(r"(?:d|dev|device|g|gpu|h|mat)?_?([abc])(?:_?(?:d|dev|device|gpu|cublas|ref|mat))?", re.IGNORECASE)
 _OWN_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.MULTILINE)
 
 
@@ -41,8 +39,8 @@ def _passed(host: HostCode, launch: HostLaunch, arguments: Sequence[object]) -> 
 
 
 def letter(name: str) -> str:
-    """Return the matrix that an array is named after; empty for other names."""
-    match = LETTER.fullmatch(name)
+    """Return the matrix that an array is named after, as ``dA``, ``d_A`` or ``A_gpu``; empty for other names."""
+    match = _LETTER.fullmatch(name)
     return match[1].upper() if match else ""
 
 

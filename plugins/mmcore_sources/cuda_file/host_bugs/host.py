@@ -99,8 +99,7 @@ class HostCode:
 
     def kernel(self, launch: HostLaunch) -> Function | None:
         """Return the kernel that a launch names, if the source defines it."""
-        functions = read_program(self.text).functions
-        return next((each for each in functions if launch.name in (each.name, each.word)), None)
+        return read_program(self.text).function(launch.name)
 
     def variable(self, name: str, scope: Node) -> Variable | None:
         """Return a variable of a function or of the file; None if its declaration is absent, or not the only one."""

@@ -18,15 +18,14 @@ def other_kernels(host: HostCode, launch: HostLaunch, matrices: Mapping[str, str
     """
     several = [each for each in host.calls if each.is_launch and host.contains(each.node)]
     of_product = next((each for each in several if (each.line, each.name) == (launch.line, launch.name)), None)
-    found: dict[tuple[str, bool], tuple[int, list[str]]] = {}
-    for each in several if of_product is not None else ():
-        assert of_product is not None
-        if each.scope == of_product.scope and each.name != launch.name and not _is_product(host, each):
-            before = each.node.start_byte < of_product.node.start_byte
-            changed = _changed(host, each)
-            roles = [role for role in ("AB" if before else "C") if matrices.get(role) in changed]
-            _, known = found.setdefault((each.name, before), (each.line, []))
-            known += (role for role in roles if role not in known)
+    if of_product is None:
+        return
+    found: dict[tuple[str, bool], tuple[int, set[str]]] = {}
+    for each in several:
+        if each.scope == of_product.scope and each.name != launch.name:
+            before, changed = each.node.start_byte < of_product.node.start_byte, _changed(host, each)
+            _, roles = found.setdefault((each.name, before), (each.line, set()))
+            roles |= {role for role in ("AB" if before else "C") if matrices.get(role) in changed}
     for (name, before), (line, roles) in found.items():
         if roles and before:
             inputs = " and ".join(f"{role} from {matrices[role]}" for role in sorted(roles))
@@ -35,15 +34,11 @@ def other_kernels(host: HostCode, launch: HostLaunch, matrices: Mapping[str, str
             yield Bug("other-kernel", line, f"{name} is not run: it gets {matrices['C']} after {launch.name}")
 
 
-def _is_product(host: HostCode, call: Call) -> bool:
-    source = read_program(host.text)
-    return any(is_product(each, source) for each in source.functions if each.is_named(call.name))
-
-
 def _changed(host: HostCode, call: Call) -> set[str]:
-    """Return the arrays that a launch may change, if it gets another array, too."""
-    function = next((each for each in read_program(host.text).functions if each.is_named(call.name)), None)
-    if function is None or sum(each.is_array for each in function.parameters) < 2:
+    """Return the arrays that a launch may change; none if it gets one array, or computes a matrix product."""
+    source = read_program(host.text)
+    function = source.function(call.name)
+    if function is None or is_product(function, source) or sum(each.is_array for each in function.parameters) < 2:
         return set()
     pairs = zip(function.parameters, call.arguments, strict=False)
     return {name_of(argument) for parameter, argument in pairs if parameter.is_array and not parameter.const}

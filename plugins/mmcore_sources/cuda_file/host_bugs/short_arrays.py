@@ -21,7 +21,7 @@ def short_arrays(text: str, entry: str, values: Mapping[str, Any]) -> Iterator[B
     Only loops count whose variable itself is the index, and that no condition skips or leaves early.
     """
     program = read_program(text)
-    function = next((each for each in program.functions if each.is_named(entry)), None)
+    function = program.function(entry)
     if function is None:
         return
     constants = {name: ast.Constant(value) for name, value in values.items() if isinstance(value, int)}

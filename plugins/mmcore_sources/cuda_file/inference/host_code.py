@@ -134,14 +134,14 @@ class Reader:
                 parts = [*parts, *[(self, _ONE)] * (position + 1 - len(parts))]
                 parts[position] = (self, value)
         return [
-            (
-                reader,
-                limited_later(self.scope, target, rounded_up_later(self.scope, target, part, self.line), self.line),
-            )
-            for (reader, part), target in zip(
-                parts or [(self, _ONE)], (f"{name}.{axis}" for axis in "xyz"), strict=False
-            )
+            (reader, self._changed_later(f"{name}.{axis}", part))
+            for (reader, part), axis in zip(parts or [(self, _ONE)], "xyz", strict=False)
         ]
+
+    def _changed_later(self, target: str, value: Node) -> Node:
+        """Return the value of ``grid.x`` after statements that round it up or limit it."""
+        rounded = rounded_up_later(self.scope, target, value, self.line)
+        return limited_later(self.scope, target, rounded, self.line)
 
     def _dimensions(self, name: str, depth: int) -> list[tuple[Reader, Node]] | None:
         """Return the extents of a variable or parameter of type dim3."""

@@ -111,14 +111,13 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores if pointer not in counters))
     writable = [each for each in pointers if not each.const]
     last = writable[0] if len(writable) == 1 else pointers[-1]
-    named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
-    of_c = [each.name for each in named if (match := MATRIX.fullmatch(each.name.casefold())) and match[1] == "c"]
-    written = sorted(written, key=lambda name: name not in of_c)  # parts of sums may be stored before
+    named = {each.name: match[1] for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
+    written = sorted(written, key=lambda name: named.get(name) != "c")  # parts of sums may be stored before
     output = next((each for each in pointers if each.name in written[:1]), last)
     maps = [each for each in pointers if each.is_tensor_map]
     likely = sorted(
         pointers,
-        key=lambda each: (each not in maps, each not in named, _OTHER.search(last_word(each.name)) is not None),
+        key=lambda each: (each not in maps, each.name not in named, _OTHER.search(last_word(each.name)) is not None),
     )
     kept = maps[:3] if len(maps) > 2 else [output, *[each for each in likely if each is not output][:2]]
     return frozenset(each.name for each in pointers if each not in kept)
