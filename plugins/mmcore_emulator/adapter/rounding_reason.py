@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from mmcore_emulator.isa.table import rounded_type
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.values import Reason
-from mmcore_emulator.ptx.instructions import Instruction
 
 MOST_TOLERANCES = 20.0
 """The largest bound of a proof, in tolerances of the verification."""
-
-_NARROW = {
-    "f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
-}  # fmt: skip
 
 
 def rounding_reason(domain: FieldDomain, bound: float | None, allowed: float, algorithm: str) -> Reason | None:
@@ -21,7 +17,7 @@ def rounding_reason(domain: FieldDomain, bound: float | None, allowed: float, al
         return None
     unit = max(domain.roundings, default=0.0)
     coarsest = domain.roundings[unit] if unit > allowed else None
-    narrow = _narrow_type(coarsest) if coarsest is not None else ""
+    narrow = rounded_type(coarsest) if coarsest is not None else ""
     return Reason("rounding", f"{excess}; the line rounds to {narrow}" if narrow else excess, coarsest)
 
 
@@ -34,10 +30,3 @@ def _excess(bound: float | None, allowed: float, algorithm: str) -> str:
     if bound > MOST_TOLERANCES * allowed:
         return f"the rounding error is only bounded by {bound:.2g}·|A|·|B|, and {allowed:.2g} is allowed"
     return ""
-
-
-def _narrow_type(instruction: Instruction) -> str:
-    """Return the type of an instruction's result if it has fewer digits than float32, else ""."""
-    parts = (each.removesuffix("x2") for each in instruction.opcode)
-    result = next((each for each in parts if each in _NARROW or each in ("f32", "f64")), "")
-    return _NARROW.get(result, "")

@@ -63,6 +63,9 @@ def _gathering(opcode: Opcode) -> Wait:
 
 _GATHERINGS = Family("", (Entry(GATHER, _gathering),))
 _ORDERS = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "nc"))
+_NARROW = {
+    "f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+}  # fmt: skip
 _SCOPES = ("cta", "cluster", "gpu", "gl", "sys")
 
 
@@ -138,6 +141,12 @@ def effect(instruction: Instruction) -> Effect:
 def is_of_shared_memory(instruction: Instruction) -> bool:
     """Return whether an instruction's opcode names shared memory."""
     return "shared" in instruction.opcode
+
+
+def rounded_type(instruction: Instruction) -> str:
+    """Return the type that an instruction's result is rounded to if it has fewer digits than float32, else ""."""
+    parts = (each.removesuffix("x2") for each in instruction.opcode)
+    return _NARROW.get(next((each for each in parts if each in (*_NARROW, *FLOATS)), ""), "")
 
 
 @functools.cache
