@@ -79,8 +79,39 @@ def test_a_guard_with_another_size_is_wrong_at_the_sizes_that_the_source_fixes(
     assert (status, "never written" in said) == (1, True), said
 
 
-def test_constants_of_one_declaration_are_redefined_like_macros() -> None:
-    declared = "constexpr int M = 256, N = 128, K = 512;"
+LARGE_TILE = """
+#include <cstddef>
+auto constexpr M = 4096;
+std::size_t constexpr N = 4096, K = 4096;
+__global__ void mul(float *A, float *B, float *C)
+{
+    int row = blockIdx.y * 128 + threadIdx.y * 4, column = blockIdx.x * 128 + threadIdx.x * 4;
+    float sums[4][4] = {};
+    auto const multiply = [&](std::size_t const &i) {
+        float *const from = B + N * i + column;
+        for (int y = 0; y < 4; y++)
+            for (int x = 0; x < 4; x++) sums[y][x] += A[(row + y) * K + i] * from[x];
+    };
+    for (std::size_t i = 0; i < K; i++) multiply(i);
+    for (int y = 0; y < 4; y++)
+        for (int x = 0; x < 4; x++) C[(row + y) * N + column + x] = sums[y][x];
+}
+int main() { float *a, *b, *c; mul<<<dim3(N / 128, M / 128), dim3(32, 32)>>>(a, b, c); }
+"""
+
+
+@pytest.mark.parametrize(("axis", "passes"), [("x", True), ("y", False)])
+def test_a_source_of_large_tiles_is_compiled_for_several_blocks(
+    axis: str, passes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchanged = LARGE_TILE.replace("column = blockIdx.x", f"column = blockIdx.{axis}")
+    status, said = run(exchanged, tmp_path, monkeypatch)
+    assert (status == 0, "at 256×256×256" in said) == (passes, not passes), said
+
+
+@pytest.mark.parametrize("type_", ["constexpr int", "static const unsigned"])
+def test_constants_of_one_declaration_are_redefined_like_macros(type_: str) -> None:
+    declared = f"{type_} M = 256, N = 128, K = 512;"
     text = TILES.replace("#define M 256\n#define N 128\n#define K 512", declared)
     assert declared in text
     assert sizes_of(text) == sizes_of(TILES)

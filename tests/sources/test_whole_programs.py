@@ -716,3 +716,13 @@ def test_sizes_of_all_calls_of_a_function_are_those_of_the_program(sizes: tuple[
         found = inferred(f"{KERNEL.replace('GUARD', '')}{run}int main()\n{{\n{calls}\n}}\n")
         asked = {each.of for each in found.attributes["program_sizes"] if isinstance(each, Multiple)}
         assert asked == ({multiple} if multiple else set())
+
+
+@pytest.mark.parametrize(("sizes", "multiple"), [("const int N = 96;", 16), ("", 0)])
+def test_a_program_that_launches_a_kernel_twice_has_the_sizes_of_both(sizes: str, multiple: int) -> None:
+    launch = "mul<<<dim3((N + 15) / 16, (N + 15) / 16), dim3(16, 16)>>>(a, b, c, N);"
+    warm_up = f"void warm_up(float *a, float *b, float *c)\n{{\nint N = 1024;\n{launch}\n}}\n"
+    parameters = "float *a, float *b, float *c" + ("" if sizes else ", int N")
+    found = inferred(f"{KERNEL.replace('GUARD', '')}{warm_up}void multiply({parameters})\n{{\n{sizes}\n{launch}\n}}\n")
+    asked = {each.of for each in found.attributes["program_sizes"] if isinstance(each, Multiple)}
+    assert asked == ({multiple} if multiple else set())

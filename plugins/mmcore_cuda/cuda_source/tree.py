@@ -29,6 +29,7 @@ __all__ = [
     "without_parentheses",
 ]
 
+_POINTS = re.compile(r"^(?:[*&\s]|(?:const|volatile|restrict|__restrict__|__restrict)\b)+")  # before a pointer's name
 LOOPS = ("for_statement", "while_statement", "do_statement")
 """The types of nodes that are loops."""
 # Attributes that the grammar does not know everywhere, with their arguments, which have parentheses up to three deep.
@@ -153,7 +154,7 @@ def initializers(declaration: Node) -> Iterator[tuple[str, Node]]:
         if child.type == "init_declarator":
             name, value = child.child_by_field_name("declarator"), child.child_by_field_name("value")
             if name is not None and value is not None:
-                yield text_of(name).lstrip("*& "), value
+                yield _POINTS.sub("", text_of(name), count=1), value
 
 
 def children_without_comments(node: Node) -> list[Node]:

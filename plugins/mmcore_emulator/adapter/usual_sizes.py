@@ -13,6 +13,7 @@ from functools import cached_property
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import known_tile
+from mmcore.kernel.problem import Problem
 from mmcore_emulator.adapter.allowed_sizes import FEW, PLAIN, AllowedSizes, Size, gapped
 from mmcore_emulator.adapter.single_blocks import are_independent
 from mmcore_emulator.isa.table import effect
@@ -30,9 +31,25 @@ class UsualSizes(AllowedSizes):
 
     @cached_property
     def early(self) -> list[Size]:
-        """The first two sizes, and those with more than one pass of the grid."""
-        passes = (self._affordable(size) for size in self._beyond_grid(1))
-        return [*self._all[:2], *passes]
+        """The first two sizes, one of several tiles, and those with more than one pass of the grid."""
+        more = (self._affordable(size) for size in (*self._several_tiles(), *self._beyond_grid(1)))
+        return [*self._all[:2], *more]
+
+    def _several_tiles(self) -> Iterator[Size]:
+        """Yield a square with two tiles along each side if each affordable size has but one, as of large tiles.
+
+        One block alone shows no exchanged indexes of blocks.
+        """
+        rows, columns = self.tile
+
+        def has_several(problem: Problem) -> bool:
+            return problem.m > rows and problem.n > columns
+
+        if not any(has_several(each.problem) for each in self._all):
+            kernel, tile = replace(self.kernel, program_sizes=()), max(self.tile)
+            squares = (kernel.square_problem(count * tile, self.config) for count in (2, 3, 4, 8))
+            found = (Size(each, "several tiles") for each in squares if has_several(each))
+            yield from itertools.islice(found, 1)
 
     def whole_passes(self, k: int) -> list[Size]:
         """Return sizes of whole tiles with more than one pass of the grid, and a k, that may be run in any case."""
@@ -59,7 +76,10 @@ class UsualSizes(AllowedSizes):
     def usual(self) -> list[Size]:
         """Return the sizes, those of half vectors after the early ones."""
         several = (size for size in self._beyond_grid(_ELEMENTS) if self.planned(size.problem, PLAIN) is not None)
-        return [*self.early, *self._halves(self._all), *self._all[2:], *several]
+        distinct = dict[Problem, Size]()
+        for size in (*self.early, *self._halves(self._all), *self._all[2:], *several):
+            distinct.setdefault(size.problem, size)
+        return [*distinct.values()]
 
     @cached_property
     def _all(self) -> list[Size]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from mmcore.cell import Cell
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import size_text
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
@@ -98,10 +99,11 @@ def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _smaller(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield that a wrong product is smaller than the one whose sizes the source fixes."""
+    wrong = next((tried for tried in result.sizes if not tried["right"]), vars(result.cell))
     for each in kernel.constraints if not result.verified else ():
-        why = each.why_smaller(*(getattr(result.cell, name) for name in "mnk")) if isinstance(each, FixedSizes) else ""
+        why = each.why_smaller(*(wrong[name] for name in "mnk")) if isinstance(each, FixedSizes) else ""
         if why:
-            yield f"wrong at {size_of(result.cell)}: {why}"
+            yield f"wrong at {size_text(wrong)}: {why}"
 
 
 def _endless(result: Result, kernel: Kernel) -> str:

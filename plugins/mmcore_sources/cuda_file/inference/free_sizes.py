@@ -16,7 +16,8 @@ from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 
 _PREFIX = "MMCORE_"
 _MACRO = r"[ \t]*#[ \t]*define[ \t]+{0}[ \t]+"
-_CONSTANT = r"[ \t]*(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +(?:\w+ *= *[^;,]+, *)*{0} *= *"
+_WORDS = r"(?:static|inline|const|constexpr|auto|signed|unsigned|int|long|uint|(?:std::)?(?:size_t|u?int\d+_t))"
+_CONSTANT = rf"[ \t]*(?=[^;=]*\bconst(?:expr)?\b)(?:{_WORDS} +)+(?:\w+ *= *[^;,]+, *)*{{0}} *= *"
 _DEFINED = rf"^(?:{_MACRO}(.*?)[ \t]*(?=//|/\*|$)|{_CONSTANT}([^;,]+?) *(?=[;,]))"
 
 

@@ -24,7 +24,7 @@ from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_numbers import program_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
-from mmcore_sources.cuda_file.inference.untried_instances import untried_instances
+from mmcore_sources.cuda_file.inference.untried_instances import instance_launches, untried_instances
 from mmcore_sources.cuda_file.inference.user_input import numbers_of_user
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
 
@@ -97,7 +97,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
     of_user = numbers_of_user(kernel.function, launch)
-    passed = program_numbers(source, kernel.function, launch)
+    passed = program_numbers(source, kernel.function, instance_launches(kernel))
     launched = {name: number for name, number in passed.items() if name.partition(".")[0] not in of_user}
     return LaunchRule(
         block=block,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mmcore_cuda.cuda_source.functions import Function
@@ -20,15 +20,15 @@ _LOOPS = ("for_statement", "for_range_loop")
 _MOST, _DEEPEST = 512, 4
 
 
-def program_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
-    """Return the largest common divisor of the numbers that a launch passes, by parameter; without unknown ones."""
-    if launch is None:
-        return {}
-    node = next(iter((*launch.geometry, *launch.arguments)), launch.scope)
-    several = [
-        launched_numbers(source, function, replace(launch, call=call or launch.call), names)
-        for call, names in itertools.islice(_turns(source, node, launch.scope, launch.call, 0), _MOST)
-    ]
+def program_numbers(source: Program, function: Function, launches: Iterable[HostLaunch]) -> dict[str, int]:
+    """Return the largest common divisor of the numbers that launches pass, by parameter; without unknown ones."""
+    several = list[dict[str, int]]()
+    for launch in launches:
+        node = next(iter((*launch.geometry, *launch.arguments)), launch.scope)
+        several += [
+            launched_numbers(source, function, replace(launch, call=call or launch.call), names)
+            for call, names in itertools.islice(_turns(source, node, launch.scope, launch.call, 0), _MOST)
+        ]
     known = set(several[0]).intersection(*several[1:]) if several else set()
     return {name: math.gcd(*(each[name] for each in several)) for name in known}
 

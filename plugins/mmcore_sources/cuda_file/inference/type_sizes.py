@@ -49,7 +49,10 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
     if argument is not None:  # of a template
         return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
     qualified, _, listed = type_.removeprefix("struct ").partition("<")
-    structure = _structure_named(file, qualified.rpartition("::")[2].strip())
+    name = qualified.rpartition("::")[2].strip()
+    structure = _structure_named(file, name)
+    if structure is None and name == "barrier" and listed.endswith("thread_scope_block>"):
+        return Size(ast.Constant(_BYTES[name]), _BYTES[name])
     if structure is None or depth > _DEEPEST:
         return None
     given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]

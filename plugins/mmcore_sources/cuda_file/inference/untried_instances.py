@@ -38,6 +38,15 @@ def untried_instances(kernel: SourceKernel, named: Collection[HostLaunch]) -> It
         yield f"{', '.join([*shown, *more])}, {these} not run{hint}"
 
 
+def instance_launches(kernel: SourceKernel) -> list[HostLaunch]:
+    """Return the launch of a kernel, and those of the same instance that its program reaches elsewhere."""
+    if kernel.launch is None:
+        return []
+    several = reached(kernel.source, launches_of(kernel.source, kernel.declared))
+    others = (each for each in several if each.line != kernel.launch.line and not _is_other(kernel, each))
+    return [kernel.launch, *others]
+
+
 def _is_given(kernel: SourceKernel) -> bool:
     """Return whether the user gives a parameter of the template."""
     return any(each.name in kernel.known for each in kernel.declared.template)
