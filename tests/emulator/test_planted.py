@@ -97,3 +97,14 @@ def test_a_copy_of_a_box_outside_its_tensor_is_a_warning_with_its_line(tmp_path:
         "copies a box of A that begins at (0, 256), fastest axis first, outside the tensor of (448, 256)"
         in found.message
     )
+
+
+@pytest.mark.parametrize(("bounds", "kinds"), [("* 32)", {"ignored-setmaxnreg"}), ("* 32, 1)", set())])
+def test_a_count_of_registers_that_the_assembler_leaves_out_is_a_warning(
+    bounds: str, kinds: set[str], tmp_path: Path
+) -> None:
+    before = "const int warpgroup = warp / 4;"
+    count = f'`{before}` -> `{before} asm volatile("setmaxnreg.inc.sync.aligned.u32 96;");`'
+    kernel = Fault("tma_ring", "registers", "counted", count, set()).planted(tmp_path)
+    kernel.source.write_text(kernel.source_text().replace("* 32)\n", f"{bounds}\n", 1))
+    assert {each.kind for each in findings(kernel)} == kinds

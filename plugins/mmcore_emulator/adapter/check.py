@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,7 @@ from mmcore_emulator.machine import violations as machine_violations
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Flags
+from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.input_reads import InputReads
@@ -175,6 +177,7 @@ def sanitized_run(
     kernel = loaded.plan.kernel
     found = with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
     found += _unwritten(problem, shadows.of(output.array))
+    found += itertools.chain.from_iterable(_ignored_counts(module.function(call)) for call in loaded.launches)
     found = [*without_consequences(found, kernel.launch)]
     return [replace(each, hint=_in_its_language(each.hint, kernel)) for each in found]
 
@@ -207,6 +210,17 @@ def lost_data(loaded: LoadedKernel) -> list[Violation]:
         found += mmcore_violations(stores.found())
     needed = "AB" if loaded.plan.problem.alpha else ""
     return found or [each for name in needed for each in _unread(loaded, name, reads.read.get(name))]
+
+
+def _ignored_counts(function: Function) -> Iterator[Violation]:
+    """Yield a warning for the first ``setmaxnreg`` of a function whose registers at the launch nothing bounds."""
+    found = (each for each in function.body if each.mnemonic.startswith("setmaxnreg"))
+    why = (
+        "has no effect: the assembler leaves it out where it does not know the registers at the launch, which "
+        "__launch_bounds__ with a number of blocks, as (256, 1), or __maxnreg__ fixes"
+    )
+    for each in itertools.islice(found, 0 if function.bounds_registers else 1):
+        yield Violation("ignored-setmaxnreg", f"setmaxnreg {why}", None, each.source, each.line)
 
 
 def _inputs(loaded: LoadedKernel) -> list[Array]:

@@ -41,6 +41,7 @@ WARNINGS = (
     "copy-outside",
     "lost-store",
     "unread-input",
+    "ignored-setmaxnreg",
 )
 """Kinds of violations that are warnings."""
 
