@@ -94,6 +94,7 @@ class Program:
     root: Node  # its tree, in which macros are expanded
     of_headers: tuple[Definition, ...]  # the macros of the headers that were known
     included: tuple[Function, ...] = ()  # the functions that its headers define
+    others: tuple[tuple[str, Node], ...] = ()  # the trees of its headers and of other files, by name
 
     def function(self, name: str) -> Function | None:
         """Return the first function of a name, with or without its namespaces; None without one."""
@@ -111,6 +112,7 @@ class Program:
             structures=header.structures | self.structures,
             generic=header.generic | self.generic,
             included=(*self.included, *header.functions),
+            others=(*self.others, (name, header.root)),
             launches=(*self.launches, *(replace(each, file=name) for each in header.launches)),
             declared=header.declared | self.declared,
         )

@@ -61,7 +61,7 @@ def _faults_of_maps(result: Result, file: FileKernel) -> Iterator[Violation]:
     problem, source = result.cell.problem(file.kernel), file.kernel.source.name
     for layout in encoded_layouts(file.kernel.arguments):
         if layout.is_of_program or (not result.verified and layout.differs(problem)):
-            yield Violation(layout.kind, layout.fault, source=source, line=layout.line)
+            yield Violation(layout.kind, layout.fault, source=layout.file or source, line=layout.line)
 
 
 def _one_step(result: Result, kernel: Kernel) -> Iterator[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Bug(NamedTuple):
-    """A mistake in the host code: its kind, line, and one sentence.
+    """A mistake in the host code: its kind, line, and one sentence; ``file`` is the name of another file that has it.
 
     ``array`` is the matrix that it leaves wrong for certain, ``launch`` the line of the launch concerned, if another.
     """
@@ -16,3 +16,4 @@ class Bug(NamedTuple):
     message: str
     array: str = ""
     launch: int = 0
+    file: str = ""

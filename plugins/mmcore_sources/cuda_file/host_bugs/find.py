@@ -70,7 +70,7 @@ def host_bugs(
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
-    found += [Bug(each.kind, each.line, each.fault) for each in encoded_layouts(arguments)]
+    found += [Bug(each.kind, each.line, each.fault, file=each.file) for each in encoded_layouts(arguments)]
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
@@ -87,7 +87,7 @@ def host_bugs(
             bug.kind,
             bug.message,
             bug.array if bug.array and (bug.launch or bug.line) in own_lines else None,
-            file,
+            bug.file or file,
             bug.line,
         )
         for bug in sorted(set(found), key=_place)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -38,8 +38,14 @@ class Encoded:
     rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
     lengths: frozenset[str] = frozenset()  # the host's names in the step between these
     line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
+    file: str = ""  # the name of the file that contains the call, if another than the source
     extents: tuple[tuple[Reader, Node], ...] = ()  # of the tensor in elements, fastest axis first
     strides: tuple[tuple[Reader, Node], ...] = ()  # in bytes, of each axis but the fastest
+
+    @property
+    def place(self) -> str:
+        """The line of the call that encodes it, and its file if that is another."""
+        return f"line {self.line} of {self.file}" if self.file else f"line {self.line}"
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,9 @@ def _encoded(search: _Search, name: str, scope: Node, calls: tuple[Node, ...], d
         arguments = arguments_of(node)
         if len(arguments) == _ENCODE and name in ("", text_of(pointed(arguments[0]))):
             return _read(search, arguments, scope, calls)
+    others = [root for _, root in search.source.others]
     for node in _calls(scope):
-        function, places = called_function(node), [text_of(pointed(each)) for each in arguments_of(node)]
+        function, places = called_function(node, others), [text_of(pointed(each)) for each in arguments_of(node)]
         if function is None or function == scope:
             continue
         inside = None
@@ -114,7 +121,8 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, calls: tuple[
     strides = _elements(reader, arguments[5])[_FURTHER.search(text_of(arguments[5])) is not None :]
     element = _element(reader, arguments[1])
     lengths = _names(*strides[0], search.outermost) if strides else frozenset()
-    return Encoded(whole, swizzle, element, rows, lengths, line, tuple(extents), tuple(strides[: axes - 1]))
+    file = next((name for name, root in search.source.others if root == root_of(scope)), "")
+    return Encoded(whole, swizzle, element, rows, lengths, line, file, tuple(extents), tuple(strides[: axes - 1]))
 
 
 def _element(reader: Reader, node: Node) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
@@ -60,10 +60,11 @@ def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
     return None
 
 
-def called_function(call: Node) -> Node | None:
-    """Return the definition of the host function that a call names, in its file; None without one."""
+def called_function(call: Node, others: Iterable[Node] = ()) -> Node | None:
+    """Return the definition of the host function that a call names, in its file or in other ones; None without one."""
     name = function_name(call)
-    return next((each for each in functions_of(root_of(call)) if name and function_name(each) == name), None)
+    functions = (each for root in (root_of(call), *others) for each in functions_of(root))
+    return next((each for each in functions if name and function_name(each) == name), None)
 
 
 @functools.lru_cache(maxsize=8)

@@ -42,7 +42,7 @@ class EncodedLayout:
         kind: "wrong-extent" or "wrong-stride".
         fault: how they differ, in words.
         cure: those of the matrix as the host code would encode them, in words.
-        line: the line where they are encoded.
+        line, file: the line where they are encoded, and its file if it is another than the source.
         is_of_program: whether they differ at the sizes of the program.
     """
 
@@ -54,6 +54,7 @@ class EncodedLayout:
     cure: str
     line: int
     is_of_program: bool
+    file: str = ""
 
     def __call__(self, problem: Problem, config: Config, /) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return _numbers(self.extents, problem), _numbers(self.strides, problem)
@@ -127,12 +128,12 @@ def with_layouts(
         if isinstance(argument, TensorMap) and found is not None and found.line:
             itemsize = dtype_named(types["output" if argument.matrix == "C" else "dtype"]).itemsize
             if problem := _refused(found, itemsize):
-                place = f"{launch.file or kernel.file}:{found.line}"
+                place = f"{found.file or kernel.file}:{found.line}"
                 raise FailingProgram(f"{place}: cuTensorMapEncodeTiled fails for {argument.matrix}: {problem}")
             try:
                 layout = encoded_layout(found, argument.matrix, columns, itemsize, sizes)
             except InvalidKernel:
-                what, why = f"rows of {argument.matrix}'s tensor map", f"line {found.line} encodes what cannot be read"
+                what, why = f"rows of {argument.matrix}'s tensor map", f"{found.place} encodes what cannot be read"
                 notes.append(Note(what, "as the matrix has them", why, "", guessed=True))
             else:
                 arguments[position] = replace(argument, layout=layout)
@@ -196,6 +197,7 @@ def encoded_layout(
         f"{_cure(axes, differing)} in the tensor map of {matrix}",
         encoded.line,
         bool(faults),
+        encoded.file,
     )
 
 

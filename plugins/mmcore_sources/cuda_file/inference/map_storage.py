@@ -39,7 +39,7 @@ def stored_columns(
         if not (known.pop() if len(known) == 1 else usual):
             continue
         if of_map:
-            why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in line {each.line}", False)
+            why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in {each.place}", False)
         else:
             why[matrix] = (
                 ("as the copies step along k", False) if of_copies else ("as most boxes for tensor cores", True)

@@ -95,7 +95,7 @@ def with_boxes(
             swizzle = f", a swizzle of {found.swizzle} bytes" if found.swizzle else ""
             text = f"boxes of {'×'.join(map(str, found.box))}{swizzle}"
             if found.line:
-                notes.append(Note(f"tensor map of {matrix}", text, f"encoded in line {found.line}", "--args"))
+                notes.append(Note(f"tensor map of {matrix}", text, f"encoded in {found.place}", "--args"))
     return replace(roles, arguments=tuple(arguments)), notes
 
 
