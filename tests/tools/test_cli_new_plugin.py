@@ -21,6 +21,7 @@ import mmcore as api
 from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore.executor.worker import opened
+from mmcore.kernel.constraints import Multiple
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.plugin_table import FailedPlugin, Origin, Registered
@@ -383,3 +384,14 @@ def test_a_guessed_block_that_is_wrong_is_replaced_by_one_that_is_right(here: Pa
     Path("warps.cu").write_text(WARPS)
     written("acme.warps", "--from", "warps.cu", "--dir", "made")
     assert '"block": (128, 1)' in Path("made/acme_warps/warps.py").read_text()
+
+
+def test_multiples_that_small_products_need_are_declared(here: Path) -> None:
+    guard = "    if (row >= M || column >= N)\n        return;\n    fill_fragment"
+    Path("warps.cu").write_text(WARPS.replace("    fill_fragment", guard, 1))
+    result = mmcore("new-plugin", "acme.warps", "--from", "warps.cu", "--dir", "shown")
+    assert "declared: block 128x1, with which small products are right\n" in result.stdout
+    assert "declared: m, n and k are multiples of 16, as small products are wrong at other sizes\n" in result.stdout
+    kernel = kernel_of(written("acme.warps", "--from", "warps.cu", "--dir", "made"))
+    assert kernel.constraints == (Multiple(("m", "n", "k"), 16),)
+    assert_right(kernel)

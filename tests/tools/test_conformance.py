@@ -720,3 +720,13 @@ def test_the_multiples_that_separate_passed_from_failed_cases_are_named(
     found = Conformance(wrong_kernels.kernel(tmp_path), "emulator", "emulator", SEED, tuple(outcomes))
     said = str(report(found, quiet=False, verbose=False)[-1])
     assert said.partition("have this in common: ")[2] == (common or "")
+
+
+def test_multiples_that_separate_all_cases_make_one_group_of_each_property(tmp_path: Path) -> None:
+    rows, depths = ((80, 64, 64), (96, 64, 64), (112, 64, 64)), ((64, 64, 24), (64, 64, 40), (64, 64, 56))
+    outcomes = outcomes_by_size(passed=(*WHOLE, (64, 128, 80)), failed=(*rows, *depths))
+    assert len(groups(outcomes)) > 1
+    found = Conformance(wrong_kernels.kernel(tmp_path), "emulator", "emulator", SEED, tuple(outcomes))
+    failures = [str(each) for each in report(found, quiet=False, verbose=False) if "FAIL" in str(each)]
+    common = "none where m and n are multiples of 64 and k is a multiple of 16"
+    assert failures == [f"\nFAIL product: 6 cases, {common}; the smallest, 64×64×24 with b16 (a size): wrong\n  $ $"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
 from mmcore.kernel.arguments import SIZES, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import BLOCK
-from mmcore.kernel.constraints import Constraint, Multiple
+from mmcore.kernel.constraints import Constraint, Multiple, multiples_of
 from mmcore.kernel.signature import signatures
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, SizeRule, parse_expressions, python_text
@@ -76,18 +77,33 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 '''
 
 
-def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
+def package_files(
+    reference: Mapping[str, Any], kernel: str, module: str, source: str, steps: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, str]:
     """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
-    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files.
+    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files. ``steps``
+    are the numbers whose multiples sizes have to be, as small products show them.
     Raises InvalidKernel if it is not CUDA C++.
     """
     path = Path(reference["file"]).absolute()
     inferred = inferred_of(reference)
     if "build" in inferred.attributes:
         raise InvalidKernel(f"the kernel of {path.name} is not CUDA C++, which alone is copied into a package")
-    text = str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
-    return {module: declaration(inferred, kernel, source, text), source: text, **_headers(path, text)}
+    text = _text_of(path, inferred)
+    return {module: declaration(inferred, kernel, source, text, steps), source: text, **_headers(path, text)}
+
+
+def declared_multiples(reference: Mapping[str, Any]) -> list[Multiple]:
+    """Return the multiples among the constraints that are written for a file's kernel."""
+    inferred = inferred_of(reference)
+    found = _constraints(inferred, _text_of(Path(reference["file"]), inferred))
+    return [each for each in found if isinstance(each, Multiple)]
+
+
+def _text_of(path: Path, inferred: Inferred) -> str:
+    """Return the text of a kernel's source, as it is compiled."""
+    return str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
 
 
 def _headers(path: Path, text: str) -> dict[str, str]:
@@ -97,19 +113,13 @@ def _headers(path: Path, text: str) -> dict[str, str]:
     return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
-def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
+def declaration(inferred: Inferred, kernel: str, source: str, text: str, steps: Mapping[str, int]) -> str:
     """Return the text of a module that declares an inferred kernel; ``text`` is that of its source."""
     attributes = {**compute_capability(text), **inferred.attributes}
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
-    several = list[Constraint]()
-    for constraint in (*attributes["constraints"], *attributes["program_sizes"]):
-        several += constraint.multiples if isinstance(constraint, LaunchedIf) else [constraint]
-    several += rule.other.multiples if rule.other is not None else ()
-    constraints = [each for each in several if not isinstance(each, GridConstraint | PowersOfTwo | AtLeast)]
-    if not attributes["program_sizes"]:
-        constraints += _whole(inferred, text)
+    constraints = [*_constraints(inferred, text), *multiples_of(steps)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
         if isinstance(each, OneBlock):
@@ -135,7 +145,8 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str) -> str:
             written = _text(value) if isinstance(value, str) else repr(value)
             rows.append((name, written, why.get(_WHY.get(name, ""), "")))
     if constraints:
-        rows.append(("constraints", _tuple(list(map(_constraint, constraints))), ""))
+        reason = "small products are wrong at other sizes" if steps else ""
+        rows.append(("constraints", _tuple(list(map(_constraint, constraints))), reason))
     comments = [f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else "" for _, _, reason in rows]
     body = "".join(f"{above}        {name}={value},\n" for above, (name, value, _) in zip(comments, rows, strict=True))
     names = [name for name in _EXPORTED if re.search(rf"\b{name}\b", before + body)]
@@ -157,6 +168,17 @@ def _whole(inferred: Inferred, text: str) -> list[Constraint]:
     rules = [each.rule for each in attributes["constraints"] if isinstance(each, GridConstraint)]
     tiles = [each for rule in rules for each in whole_tiles(rule, config)]
     return [*tiles, *steps_of_k(text, entry, roles, config, unguarded=False)]
+
+
+def _constraints(inferred: Inferred, text: str) -> list[Constraint]:
+    """Return the constraints of an inferred kernel, and those of whole tiles that its source needs."""
+    attributes = inferred.attributes
+    several, rule = list[Constraint](), attributes["launch"]
+    for constraint in (*attributes["constraints"], *attributes["program_sizes"]):
+        several += constraint.multiples if isinstance(constraint, LaunchedIf) else [constraint]
+    several += rule.other.multiples if rule.other is not None else ()
+    constraints = [each for each in several if not isinstance(each, GridConstraint | PowersOfTwo | AtLeast)]
+    return constraints if attributes["program_sizes"] else [*constraints, *_whole(inferred, text)]
 
 
 def _why_config(inferred: Inferred) -> str:

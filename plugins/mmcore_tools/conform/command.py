@@ -25,7 +25,7 @@ from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_tools.conform.fixed_sizes import tested_sizes
-from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, are_remainders_of_k, groups
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, Outcome, are_remainders_of_k, groups
 from mmcore_tools.conform.separating import separating_multiples
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
         ("not executed", places(conformance.not_executed)),
     ]
     counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
-    failures = [line for name in PROPERTIES for line in _failures(conformance, name)]
-    if multiples := separating_multiples(conformance.outcomes):
-        conditions = " and ".join(each.description for each in multiples)
+    conditions = " and ".join(each.description for each in separating_multiples(conformance.outcomes))
+    failures = [line for name in PROPERTIES for line in _failures(conformance, name, conditions)]
+    if conditions:
         failures.append(f"\nAll cases that passed, and none that failed, have this in common: {conditions}.")
     return [result, "", fields(facts), "", fields(counts), *failures, *(_cases(conformance) if verbose else ())]
 
@@ -167,17 +167,30 @@ def _counts(conformance: Conformance, name: str) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + why
 
 
-def _failures(conformance: Conformance, name: str) -> Iterator[str]:
-    """Yield a paragraph for each group of a property's failures."""
-    for common, failures in groups(conformance.of(name)):
+def _failures(conformance: Conformance, name: str, conditions: str) -> Iterator[str]:
+    """Yield a paragraph for each group of a property's failures.
+
+    ``conditions`` hold for all cases that passed and none that failed, if there are such. Failures of cases are then
+    one group.
+    """
+    found = groups(conformance.of(name))
+    of_cases = sorted((each for _, several in found for each in several if each.case), key=_work)
+    if conditions and sum(several[0].case is not None for _, several in found) > 1:
+        without = [each for each in found if each[1][0].case is None]
+        found = [*without, (f"none where {conditions}", of_cases)]
+    for common, failures in found:
         first = failures[0]
-        where = common if common.startswith(("only with", "every case")) else f"all with {common}"
+        where = common if common.startswith(("only with", "every case", "none")) else f"all with {common}"
         clause = f", {where}" if common else ""
         unexplained = name == "product" and not common
         remainders = unexplained and are_remainders_of_k(failures, conformance.of(name))
         cause = _steps_of_k(conformance.kernel) if remainders else ""
         subject = f"{len(failures)} cases{clause}; the smallest, {first.what}" if len(failures) > 1 else first.what
         yield f"\nFAIL {name}: {subject}: {first.reason}{cause and f'; {cause}'}\n  $ {first.reproduce}"
+
+
+def _work(outcome: Outcome) -> int:
+    return outcome.case.work if outcome.case else 0
 
 
 def _steps_of_k(kernel: Kernel) -> str:

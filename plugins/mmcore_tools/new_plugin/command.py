@@ -64,6 +64,7 @@ def new_plugin(
     roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"
     render(
         f"{name}: {'a kernel to start from' if model is None else f'a copy of {shown}'}, in {folder}\n",
+        *(f"declared: {each}\n" for each in made.changes),
         fields([(path, roles.get(path, "CUDA source")) for path in made.files]),
         "\nnext:\n",
         *(f"    {command}" for command in _next(name, folder)),

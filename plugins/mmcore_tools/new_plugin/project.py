@@ -21,12 +21,15 @@ from typing import NamedTuple
 
 from mmcore.errors import MmcoreError
 from mmcore.files import read_text
+from mmcore.kernel.constraints import multiples_of
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.declared_values import check_name
+from mmcore.kernel_reference import FileKernel
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import DISTRIBUTION, Registry, registry
 from mmcore_sources.cuda_file.hints.right_block import with_right_block
-from mmcore_sources.cuda_file.package import package_files
+from mmcore_sources.cuda_file.hints.right_multiples import right_multiples
+from mmcore_sources.cuda_file.package import declared_multiples, package_files
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
 
@@ -128,10 +131,11 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """A package of one kernel: its names, and its files' texts by path with slashes."""
+    """A package of one kernel: its names, its files' texts by path with slashes, and the changes of its model."""
 
     names: Names
     files: dict[str, str]
+    changes: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write the files into a new or empty folder, and make missing folders above it.
@@ -203,9 +207,10 @@ def project(names: Names, model: Kernel | None = None) -> Project:
     words["namespace"] = names.kernel.rpartition(".")[0]
     further = further_requirements(known.origin.distribution) if known else []
     words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
+    changes: tuple[str, ...] = ()
     own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
     if file:
-        kernel_files = package_files(with_right_block(file), names.kernel, f"{names.module}.py", f"{names.word}.cu")
+        kernel_files, changes = _of_file(file, names)
     elif known:
         kernel_files = copied_files(known, names)
     else:
@@ -215,7 +220,18 @@ def project(names: Names, model: Kernel | None = None) -> Project:
     texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}
     further_files = ("tests/test_kernel.py", "bench/test_speed.py", ".github/workflows/ci.yml", ".gitignore")
     texts |= {path: _filled(path.rpartition("/")[2].lstrip("."), words) for path in further_files}
-    return Project(names, texts)
+    return Project(names, texts, changes)
+
+
+def _of_file(file: FileKernel, names: Names) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the files of a kernel in a file, and what small products have changed in its declaration."""
+    reference = with_right_block(file)
+    steps = right_multiples(reference, declared_multiples(reference))
+    given = [f"{name} {value}" for name, value in reference.items() if file.reference.get(name) != value]
+    changes = [f"{' and '.join(given)}, with which small products are right"] if given else []
+    conditions = " and ".join(each.description for each in multiples_of(steps))
+    changes += [f"{conditions}, as small products are wrong at other sizes"] if steps else []
+    return package_files(reference, names.kernel, f"{names.module}.py", f"{names.word}.cu", steps), tuple(changes)
 
 
 def _this_version() -> str:
