@@ -229,7 +229,7 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
     command = launch_command("check", replace(cell, seed=None))
     if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
         violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)
-        if result.verified and extent == "size" and are_of_sizes(violations):
+        if result.verified and extent != "all" and are_of_sizes(violations):
             found = _hazards_of_size(result, nameless)
             if found is not None:
                 tried = {**{name: getattr(cell, name) for name in SIZES}, "why": "a small product", "right": False}

@@ -106,10 +106,14 @@ class UsualSizes(AllowedSizes):
         if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
             tile, known = max(self.tile), {each.problem.n for each in usual}
             kernel = replace(self.kernel, program_sizes=())
-            squares = [kernel.square_problem(least, self.config) for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)]
-            for each in dict.fromkeys(squares):
-                why = "a square" if each.m == each.n == each.k else "sizes that its source can be compiled for"
-                yield from self.first(why, [(each.m, each.n, each.k)] if each.n not in known else [])
+            remainder = tile // 2 + 3
+            for leasts in ((2 * tile, tile), (2 * tile + remainder, tile + remainder, remainder), (1,)):
+                squares = [kernel.square_problem(least, self.config) for least in leasts]
+                is_square = all(each.m == each.n == each.k for each in squares)
+                why = "a square" if is_square else "sizes that its source can be compiled for"
+                found = [*self.first(why, ((each.m, each.n, each.k) for each in squares if each.n not in known))]
+                known |= {each.problem.n for each in found}
+                yield from found
 
     def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile
