@@ -22,6 +22,7 @@ from tests.tables import section_of
 
 KERNELS = (
     "naive",
+    "steps",
     "tiled",
     "scaled",
     "buffers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _SIZES = ("m", "n", "k")
@@ -19,8 +19,8 @@ def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) 
     names = [name for name, role in sizes.items() if role in _SIZES]
     lines: dict[int, list[Node]] = {}
     for node in (each for each in nodes if each.type == "binary_expression"):
-        _, sign, bound = node.children
-        if text_of(sign) in _COMPARISONS and (text_of(bound) in names or bound.type == "field_expression"):
+        _, sign, limit = node.children
+        if text_of(sign) in _COMPARISONS and (bound := _bound(limit, names)) is not None:
             lines.setdefault(bound.start_point.row, []).append(bound)
     for bounds in lines.values():
         words = [*map(text_of, bounds)]
@@ -30,3 +30,9 @@ def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) 
         for bound, word in zip(bounds, words, strict=True):
             others = names if word in names else ()
             yield from (replaced(source, [(bound, other)]) for other in others if other != word)
+
+
+def _bound(limit: Node, names: Sequence[str]) -> Node | None:
+    """Return the size or the member of a structure in a limit such as ``M`` and ``(M + 15) / 16``; None without one."""
+    found = [limit] if limit.type == "field_expression" else [each for each in walk(limit) if text_of(each) in names]
+    return found[0] if len(found) == 1 else None

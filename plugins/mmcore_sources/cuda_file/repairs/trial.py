@@ -22,7 +22,7 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import ONE_WRITER, OTHER_INDEX
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured
-from mmcore_sources.cuda_file.hints.whole_cells import WHOLE
+from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit, in_lines, numbered
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, guards
@@ -195,14 +195,16 @@ def is_changeable(kernel: Kernel) -> bool:
 
 def source_changes(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words, those that may mend a result."""
-    rounded = rounded_up_grid(kernel)
+    # A source that fixes its sizes may allow no whole tiles.
+    is_fixed = not sizes_of(kernel).keys() & parameter_roles(kernel).keys()
+    has_rest = not is_fixed or not is_whole(result.cell, "", kernel)
+    rounded = rounded_up_grid(kernel) if has_rest else None
     yield from [] if rounded is None else [rounded]
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
         return
     text, name, operands = kernel.source_text(), kernel.entry.partition("<")[0], _operands(kernel)
-    # A source that fixes its sizes may allow no whole tiles.
-    if not operands.sizes.keys() & parameter_roles(kernel).keys():
+    if is_fixed and has_rest:
         yield from remainder_changes(kernel)
     if rounded is not None:
         larger, what = rounded
@@ -255,6 +257,6 @@ def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
     m, n = (2 * small.n, small.n) if small.m < small.n else (small.m, 2 * small.n)  # not of the same order again
     with contextlib.suppress(MmcoreError):
         unequal = at_sizes(small, kernel, m, n, 3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
-        if not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
+        if unequal != small and not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
             return [small, unequal]
     return [small]
