@@ -49,6 +49,7 @@ class JitBuild:
         import tempfile
         import warnings
 
+        named = f"CuTe DSL does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
         try:
             # The DSL only returns code that it also writes to files.
             with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
@@ -58,8 +59,9 @@ class JitBuild:
                 compiled = cute.compile(function, *examples, options=f"--gpu-arch sm_{architecture} {kept}")
                 ptx, cubin = compiled.artifacts.PTX, compiled.artifacts.CUBIN
                 shared_bytes = _shared_bytes(str(compiled.ir_module)) if ".extern .shared" in ptx else 0
+        except CompileError as error:
+            raise type(error)(f"{named}:\n{error}") from None
         except Exception as error:  # the errors of its compiler's stages have no common class
-            named = f"CuTe DSL does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
             raise CompileError(f"{named}:\n{type(error).__name__}: {COLOUR.sub('', str(error))}") from None
         self._check(ptx, config)
         return Binary(cubin, ptx, shared_bytes)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
@@ -58,13 +60,16 @@ class NumbaBuild:
             raise CompilerMissing(f"Numba is not installed; {how} ({error})") from None
         digits = architecture.rstrip("af")
         capability = (int(digits[:-1]), int(digits[-1]))
+        named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
         try:
             sizes = {name: getattr(problem, role) for name, role in self.sizes.items()}
             function = self.function.load((), {**{name: config[name] for name in config if name != BLOCK}, **sizes})
             signature = types.void(*(self._type(types, each, problem) for each in self.parameters))
-            ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
+            with _device_of(capability):
+                ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
+        except CompileError as error:
+            raise type(error)(f"{named}:\n{error}") from None
         except Exception as error:  # the errors of its compiler's stages have no common class
-            named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
             if unknown := self._unknown_value(str(error)):
                 raise UnknownValue(f"{named}:\n{unknown}") from None
             reason = f"{self._unknown_shape()}{type(error).__name__}: {error}"
@@ -138,6 +143,19 @@ class NumbaBuild:
         by_columns = argument in problem.column_major and self.axes[str(argument)] == 2
         layout = ("F" if by_columns else "C") if self.contiguous else "A"
         return types.Array(getattr(types, element), self.axes[str(argument)], layout)
+
+
+@contextmanager
+def _device_of(capability: tuple[int, int]) -> Iterator[None]:
+    """Give the body a current device of a compute capability, for which Numba compiles device functions."""
+    from numba.cuda import dispatcher
+
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before
 
 
 def _is_stored(name: ast.Name) -> bool:
