@@ -37,4 +37,4 @@ def _sources(submission: Submission) -> Iterator[tuple[str, bytes]]:
     code = compared_code(submission.file, submission.text)
     if code.suffix == "cu":
         yield submission.file, code.text.encode()
-    yield from submission.files[1:]
+    yield from (each for each in submission.files[1:] if not each[0].endswith(".py"))

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mmcore.errors import InvalidProblem
-from mmcore.files import read_bytes
+from mmcore.errors import InvalidKernel, InvalidProblem
+from mmcore.files import read_bytes, read_text
+from mmcore_sources.python_file.choice import found_kernels, python_program
 
 KERNELS = (".cu", ".py", ".ipynb")
 _ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _HEADERS = (".cuh", ".h", ".hpp")
+_MODULE = ".py"
 _KERNEL = re.compile(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(")
 _MOST_FILES = 200
 _MOST_BYTES = 1 << 20
@@ -29,7 +31,7 @@ class Submission:
 
     Attributes:
         student: the file's stem, or the folder's name.
-        files: the kernel's file first, then headers beside it; relative names and contents.
+        files: the kernel's file first, then headers or Python modules beside it; relative names and contents.
         refused: why it cannot be graded; empty otherwise.
     """
 
@@ -125,20 +127,37 @@ def _submission(student: str, paths: Sequence[Path], part: str) -> Submission:
 
 
 def _of_folder(student: str, path: Path) -> Submission:
-    """Return the submission of a folder with one kernel, or of a kernel with the headers of its folder."""
+    """Return the submission of a folder with one kernel, or of a kernel with the headers and modules of its folder."""
     folder = path if path.is_dir() else path.parent
     files = [*_files(folder)]
     if len(files) > _MOST_FILES:
         return Submission(student, refused=f"its folder has more than {_MOST_FILES} files")
-    kernels = [path] if path != folder else [file for file in files if file.suffix in KERNELS]
+    kernels = [path] if path != folder else _kernels([file for file in files if file.suffix in KERNELS])
     if not kernels:
         others = f", but {_names(files, folder)}" if files else ""
         return Submission(student, refused=f"its folder has no file that ends in {', '.join(KERNELS)}{others}")
     if len(kernels) > 1:
         names = f"its folder has {len(kernels)} files for a kernel: {_names(kernels, folder)}"
         return Submission(student, refused=f"{names}; submission in the task names the path of one in each folder")
-    headers = [file for file in files if file.suffix in _HEADERS]
-    return _read(student, kernels[0].parent, [*kernels, *headers])
+    suffixes = _HEADERS if kernels[0].suffix == ".cu" else (*_HEADERS, _MODULE)
+    beside = [file for file in files if file.suffix in suffixes and file not in kernels]
+    return _read(student, kernels[0].parent, [*kernels, *beside])
+
+
+def _kernels(files: Sequence[Path]) -> Sequence[Path]:
+    """Return the files of a folder that have kernels; all if none has one."""
+    return [file for file in files if len(files) == 1 or _has_kernel(file)] or files
+
+
+def _has_kernel(file: Path) -> bool:
+    """Return whether a file has a kernel; one that cannot be read may have one."""
+    if file.suffix != _MODULE:
+        return True
+    try:
+        program = python_program(file, read_text(file))
+    except (OSError, ValueError, InvalidKernel):
+        return True
+    return any(each.is_product or each.launched for each in found_kernels(program).values())
 
 
 def _names(paths: Sequence[Path], folder: Path | None = None) -> str:

@@ -97,13 +97,17 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     (tmp_path / "bob" / "work.zip").touch()
     (tmp_path / "carol.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
     (tmp_path / "dave.zip").touch()
+    (tmp_path / "erin").mkdir()
+    (tmp_path / "erin" / "tiles.py").write_text("TILE = 16\n")
+    (tmp_path / "erin" / "work.py").write_text(f"import tiles\nsource = {NAIVE!r}\n")
     (tmp_path / "notes.txt").touch()
-    (alice, bob, carol, dave), ignored = submissions(tmp_path)
+    (alice, bob, carol, dave, erin), ignored = submissions(tmp_path)
 
     assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
     assert bob.refused == "its folder has no file that ends in .cu, .py, .ipynb, but work.zip"
     assert carol.refused == "it is a link, and not a file"
     assert dave.refused == "dave.zip is an archive: submit the file, or its folder"
+    assert [name for name, _ in erin.files] == ["work.py", "tiles.py"]
     assert ignored == ("notes.txt",)
 
 

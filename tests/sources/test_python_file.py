@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, UnknownValue
 from mmcore.plugin_table import Origin
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
@@ -19,7 +19,8 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.package import package_files
 from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.extraction import FunctionInFile
-from mmcore_sources.python_file.program import Scope, parse_program
+from mmcore_sources.python_file.program import parse_program
+from mmcore_sources.python_file.scopes import Scope
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.tables import cases, section_of, table
@@ -33,9 +34,16 @@ def written(program: str) -> str:
     return "my.py"
 
 
+def written_case(case: dict[str, Any]) -> str:
+    """Write a program and the modules beside it, and return its path."""
+    for name, text in case.get("modules", {}).items():
+        Path(name).write_text(text)
+    return written(case["text"])
+
+
 def check_verdict(case: dict[str, Any]) -> None:
     """Require the verdict on a program, the line of a fault, and warnings."""
-    result = command("run", written(case["text"]), "--json", "--device", "emulator")
+    result = command("run", written_case(case), "--json", "--device", "emulator")
     verdict, _, line = case["verdict"].partition(" ")
     assert result.exit_code == (verdict != "right"), result.output
     answer = json.loads(result.stdout)
@@ -46,7 +54,7 @@ def check_verdict(case: dict[str, Any]) -> None:
 
 def check_launch(case: dict[str, Any]) -> None:
     """Require the block and the grid that are inferred from a program."""
-    kernel = file_kernel({"file": written(case["text"])}, {}).kernel
+    kernel = file_kernel({"file": written_case(case)}, {}).kernel
     assert isinstance(kernel.launch, LaunchText)
     assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == tuple(case["launch"])
 
@@ -225,3 +233,31 @@ def test_the_types_of_arrays_are_read_as_far_as_literals_show_them(dtype: str, e
 def test_constants_see_the_programs_name_alone_on_the_command_line() -> None:
     text = "import sys\nwords = sys.argv\ndef kernel():\n    return words\n"
     assert FunctionInFile(Path("my.py"), text, "kernel").load(())() == ["my.py"]
+
+
+def test_names_of_modules_beside_a_file_are_read_and_the_rest_of_them_is_not_run() -> None:
+    Path("pkg").mkdir()
+    Path("pkg/sizes.py").write_text("TILE: int = 16\nopen('made', 'w')\n")
+    Path("helper.py").write_text("import gone\nfrom pkg.sizes import *\ndef edge(x):\n    return x * TILE\n")
+    imports = "from .helper import edge as first\nimport helper\nimport pkg.sizes\nfrom pkg import sizes as s\n"
+    text = f"{imports}def kernel():\n    return first(1), helper.edge(2), pkg.sizes.TILE, s.TILE\n"
+    assert FunctionInFile(Path("my.py"), text, "kernel").load(())() == (16, 32, 16, 16)
+    assert FunctionInFile(Path("my.py"), text, "kernel").load((), {"TILE": 4})() == (4, 8, 4, 4)
+    assert not Path("made").exists()
+
+
+@pytest.mark.parametrize(
+    ("imported", "reason"),
+    [
+        ("from helper import f", "f of line 2 of helper.py is computed when the program runs"),
+        ("from helper import g", "n of line 1 of helper.py is computed when the program runs"),
+        ("from helper import h", "helper.py has no constant and no function h"),
+        ("from gone import f", "line 1 of my.py imports gone, .*; put gone.py beside the file, or install the package"),
+        ("from .gone import f", "line 1 of my.py imports gone, which is not found; put gone.py beside the file$"),
+    ],
+)
+def test_what_a_module_beside_a_file_computes_is_refused_in_a_sentence(imported: str, reason: str) -> None:
+    Path("helper.py").write_text("n = open('n').read()\nf = make(n)\ndef g(x):\n    return x * n\n")
+    name = imported.split()[-1]
+    with pytest.raises(UnknownValue, match=reason):
+        FunctionInFile(Path("my.py"), f"{imported}\ndef kernel():\n    return {name}\n", "kernel").load(())

@@ -18,7 +18,8 @@ from mmcore_sources.cuda_file.inference.size_names import SIDES
 from mmcore_sources.cutedsl.jit_build import JitBuild
 from mmcore_sources.python_file.arrays import Array, ArrayReader
 from mmcore_sources.python_file.found import FoundKernel
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.values import ValueReader
 from mmcore_sources.triton.grids import GridWriter
 

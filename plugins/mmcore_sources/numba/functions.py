@@ -25,7 +25,7 @@ from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
-from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
+from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown, one_word
 from mmcore_sources.python_file.launch_bugs import launch_bugs
 from mmcore_sources.python_file.program import PythonProgram
 from mmcore_sources.python_file.rounded_grids import rounded_up
@@ -58,7 +58,7 @@ def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
 
 
 def _axes(program: PythonProgram, function: ast.FunctionDef) -> dict[str, int]:
-    return dimensions(function, {each.name: each for each in program.functions})
+    return dimensions(function, program.imported_functions | {each.name: each for each in program.functions})
 
 
 def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> list[PythonLaunch]:
@@ -112,7 +112,8 @@ def _declared(
     names = [each.arg for each in function.args.args]
     arrays = array_types(program, function, found, axes, str(given.get("dtype", "float32")))
     words = C_TYPES | {"": "float"}
-    sketch = Sketch(function, axes, {name: words.get(arrays.types[name], "float") for name in axes})
+    types = {name: words.get(arrays.types[name], "float") for name in axes}
+    sketch = Sketch(function, axes, types, {each.name for each in program.imported if each.value is not None})
     roles = _roles(sketch, names, given)
     constants = _size_constants(program, function)
     lines = _with_sizes(sketch.lines(tuple(_PARAMETERS.values())), roles, constants)
@@ -266,7 +267,7 @@ def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str], constants: M
 
 def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, str]:
     """Return the module's numbers that a kernel uses, as constants of the sketch by line."""
-    used = {each.id for each in ast.walk(function) if isinstance(each, ast.Name)}
+    used = {ast.unparse(each) for each in ast.walk(function) if isinstance(each, ast.Name | ast.Attribute)}
     constants = {
         outer.lineno: " ".join(
             f"const int {name} = {value};" for name, value in _outer_values(program, function).items()
@@ -279,7 +280,7 @@ def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, s
                 value = HostWriter(program).number(each.value, each.scope, each.line - 1)
             except Unknown:
                 continue
-            constants[each.line] = f"{constants.get(each.line, '')} const int {each.name} = {value};"
+            constants[each.line] = f"{constants.get(each.line, '')} const int {one_word(each.name)} = {value};"
     return constants
 
 

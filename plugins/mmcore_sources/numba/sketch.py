@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from mmcore_sources.python_file.host_text import one_word
 
 _BUILT_IN = re.compile(r"(?:.*\.)?((?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz])")
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -61,9 +63,11 @@ def dimensions(function: ast.FunctionDef, others: Mapping[str, ast.FunctionDef])
                 axes[name] = len(sides)
             case ast.Call(ast.Attribute(), [ast.Name(name), ast.Tuple(parts), *_]) if name in names:
                 axes[name] = max(axes.get(name, 1), len(parts))  # an atomic operation
-            case ast.Call(ast.Name(called), arguments) if called in others and called != function.name:
-                inner = dimensions(others[called], {})
-                for parameter, argument in zip(others[called].args.args, arguments, strict=False):
+            case ast.Call(ast.Name() | ast.Attribute(), arguments) if (
+                called := others.get(ast.unparse(node.func))
+            ) is not None and called is not function:
+                inner = dimensions(called, {})
+                for parameter, argument in zip(called.args.args, arguments, strict=False):
                     if isinstance(argument, ast.Name) and argument.id in names and parameter.arg in inner:
                         axes[argument.id] = max(axes.get(argument.id, 1), inner[parameter.arg])
     return {name: axes[name] for name in (each.arg for each in function.args.args) if name in axes}
@@ -77,11 +81,13 @@ class Sketch:
         function: the kernel.
         axes: the number of axes of each array parameter.
         types: the C++ types of the parameters by name.
+        constants: the names of imported constants, such as "config.TILE".
     """
 
     function: ast.FunctionDef
     axes: dict[str, int]
     types: dict[str, str]
+    constants: Collection[str] = ()
     _lines: dict[int, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _local: set[str] = field(default_factory=set)
@@ -192,6 +198,8 @@ class Sketch:
                 return name
             case ast.Attribute() if match := _BUILT_IN.fullmatch(ast.unparse(node)):
                 return match[1]
+            case ast.Attribute() if ast.unparse(node) in self.constants:
+                return one_word(ast.unparse(node))
             case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(value=int(axis))):
                 return f"{name}_shape_{axis % max(1, self.axes.get(name, 1))}"
             case ast.Subscript(ast.Subscript(ast.Name(name), first), second) if name in self.axes:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
+from mmcore_sources.python_file.scopes import Scope
 
 _TYPES = {
     **{name: name for name in ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64")},

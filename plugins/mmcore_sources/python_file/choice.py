@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping
@@ -11,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
+from mmcore.files import read_text
 from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.syntax import DoesNotCompile
 from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.imported_names import with_imported_names
+from mmcore_sources.python_file.local_modules import ImportingFile
 from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_sources.python_file.program import PythonProgram, parse_program
 
@@ -28,9 +32,8 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
 
     Raises InvalidKernel if the file is not Python, or has no kernel, or several among which ``entry`` must choose.
     """
-    program = python_program(path, text)
-    every = registry().answers("mmcore_python_kernels", _found_kernels, program=program)
-    kernels = {found.name: found for answer in every for found in answer}
+    program = with_imported_names(python_program(path, text))
+    kernels = found_kernels(program)
     kernel, why = _chosen(program, kernels, str(given.get("entry", "")))
     try:
         inferred = kernel.declare(given)
@@ -53,7 +56,13 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     return replace(inferred, notes=tuple(notes), unusual=tuple(unusual), warnings=warnings)
 
 
-def _found_kernels(answer: Iterable[FoundKernel]) -> list[FoundKernel]:
+def found_kernels(program: PythonProgram) -> dict[str, FoundKernel]:
+    """Return the kernels of a program by name; of those with one name, the last."""
+    every = registry().answers("mmcore_python_kernels", _answer, program=program)
+    return {found.name: found for answer in every for found in answer}
+
+
+def _answer(answer: Iterable[FoundKernel]) -> list[FoundKernel]:
     return [*map(instance_of(FoundKernel), answer)]
 
 
@@ -69,12 +78,12 @@ def python_program(path: Path, text: str) -> PythonProgram:
 
 
 def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: str) -> tuple[FoundKernel, str]:
-    """Return the kernel that a file means, and the reason; of those with one name, the last."""
+    """Return the kernel that a file means, and the reason."""
     path, word = program.path, entry.partition("<")[0].strip()
     if not kernels:
         raise NoKernel(
             f"{path.name} has no kernel: neither a string with a __global__ function nor a function of a kernel "
-            f"language, such as @cuda.jit{_named_file(program)}"
+            f"language, such as @cuda.jit{_named_file(program)}{_module_with_kernels(program)}"
         )
     if word:
         matching = [found for name, found in kernels.items() if word in (name, name.rpartition("::")[2])]
@@ -101,4 +110,15 @@ def _named_file(program: PythonProgram) -> str:
             file = program.path.parent / node.value.lstrip("/")  # behind os.path.dirname(__file__)
             if len(node.value) < _LONGEST_NAME and file.is_file():
                 return f"; it names a file, so try mmcore run {shlex.quote(os.path.relpath(file))}"
+    return ""
+
+
+def _module_with_kernels(program: PythonProgram) -> str:
+    """Return a command for the first module beside the program that has kernels; empty if none has."""
+    file = ImportingFile(program.path, program.path.parent)
+    modules = dict.fromkeys(each.module for node, _ in program.scoped for each in file.local_imports(node))
+    for module in modules:
+        with contextlib.suppress(OSError, ValueError, InvalidKernel):
+            if found_kernels(with_imported_names(python_program(module, read_text(module)))):
+                return f"; it imports {module.name}, so try mmcore run {shlex.quote(os.path.relpath(module))}"
     return ""

@@ -24,8 +24,9 @@ from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unkno
 from mmcore_sources.python_file.launch_bugs import launch_bugs, placed
 from mmcore_sources.python_file.literals import Literal, LiteralReader
 from mmcore_sources.python_file.passed_arguments import passed_otherwise
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
 from mmcore_sources.python_file.rounded_grids import rounded_up
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.scopes import Scope
 
 _CREATE = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "rand", "randn", "random", "random_sample",
            "uniform", "normal", "standard_normal", "randint", "arange", "eye")  # fmt: skip

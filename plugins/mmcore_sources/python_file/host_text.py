@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mmcore_sources.python_file.arrays import ArrayReader
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.values import ValueReader
 
 _OPERATORS: Mapping[type[ast.operator], str] = {
@@ -29,8 +30,8 @@ class Unknown(ValueError):
     """An expression without a translation."""
 
 
-def _word(text: str) -> str:
-    """Return a text as one name."""
+def one_word(text: str) -> str:
+    """Return a text as one name, such as "config_TILE" for "config.TILE"."""
     return re.sub(r"\W", "_", text)
 
 
@@ -91,7 +92,7 @@ class HostWriter:
             case ast.Attribute(owner, "size") if len(ArrayReader(self.program).read(owner, scope, line).sides) == 2:
                 return f"({self._side(owner, 0, scope, line)} * {self._side(owner, 1, scope, line)})"
             case ast.Attribute():
-                return _word(ast.unparse(node))
+                return one_word(ast.unparse(node))
             case ast.Subscript(ast.Attribute(owner, "shape"), ast.Constant(value=int(axis))):
                 return self._side(owner, axis, scope, line)
             case ast.Subscript(ast.Name(name), ast.Constant(value=int(axis))) if 0 <= axis < 3:
@@ -147,7 +148,7 @@ class HostWriter:
                 return f"side_{side.lineno}_{side.col_offset}"
             if not isinstance(side, ast.Subscript) or ast.unparse(side) != f"{ast.unparse(array)}.shape[{axis}]":
                 return self.number(side, scope, line)
-        return _word(f"{ast.unparse(array)}_shape_{axis % 2}")
+        return one_word(f"{ast.unparse(array)}_shape_{axis % 2}")
 
     def _is_product(self, side: ast.expr, scope: Scope, line: int) -> bool:
         """Return whether a side is a product of a number and of names with one value."""
@@ -178,7 +179,7 @@ class HostWriter:
             text = self.number(value, scope, line - 1)
         except (Unknown, RecursionError):
             return ""
-        return f"int {_word(name)} = {text};" if text != name else ""
+        return f"int {one_word(name)} = {text};" if text != name else ""
 
     def _extents_or(self, node: ast.expr | None, launch: PythonLaunch) -> str:
         try:

@@ -13,25 +13,27 @@ from typing import Any
 from mmcore.cli.earlier_cells import CELL_LINE
 from mmcore_sources.python_file.defaults import with_defaults
 from mmcore_sources.python_file.extraction import FunctionInFile
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The functions around a node from the outermost to the innermost; none at the module's level."""
-
-    functions: tuple[_Function, ...] = ()
+from mmcore_sources.python_file.scopes import Assignment, Scope, assignments, walk
 
 
 @dataclass(frozen=True)
-class Assignment:
-    """A value assigned to a name, or an element of a value: ``rows, columns = A.shape``."""
+class ImportedName:
+    """A name that a program imports from a module beside it.
+
+    Attributes:
+        name: the name in the program: "TILE", or "config.TILE" of an imported module.
+        full_name: the name that the module imports itself, such as "numba.cuda"; empty for its own names.
+        line, scope: the place of the import.
+        value: its value if that is an expression of literals; None otherwise.
+        function: the function of this name; None otherwise.
+    """
 
     name: str
-    value: ast.expr
+    full_name: str
     line: int
     scope: Scope
+    value: ast.expr | None = None
+    function: ast.FunctionDef | None = None
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,14 @@ class PythonProgram:
         text: its text; the cells of a notebook follow each other.
         tree: its syntax tree.
         cells: the code cells of a notebook; empty for a file.
+        imported: the names that it imports from modules beside it.
     """
 
     path: Path
     text: str
     tree: ast.Module
     cells: tuple[Cell, ...] = ()
+    imported: tuple[ImportedName, ...] = ()
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -70,7 +74,7 @@ class PythonProgram:
     @functools.cached_property
     def scoped(self) -> list[tuple[ast.AST, Scope]]:
         """All nodes in the order of the file, with their scopes."""
-        return list(_walk(self.tree, Scope()))
+        return list(walk(self.tree, Scope()))
 
     @functools.cached_property
     def calls(self) -> list[tuple[ast.Call, Scope]]:
@@ -92,11 +96,20 @@ class PythonProgram:
                     )
             elif isinstance(node, ast.ImportFrom):
                 names |= {each.asname or each.name: f"{node.module or ''}.{each.name}" for each in node.names}
-        return names
+        return names | {each.name: each.full_name for each in self.imported if each.full_name}
 
     @functools.cached_property
     def assignments(self) -> list[Assignment]:
-        return [each for node, scope in self.scoped for each in _assignments(node, scope)]
+        constants = (
+            Assignment(each.name, each.value, each.line, each.scope) for each in self.imported if each.value is not None
+        )
+        own = (each for node, scope in self.scoped for each in assignments(node, scope))
+        return sorted([*constants, *own], key=lambda each: each.line)
+
+    @functools.cached_property
+    def imported_functions(self) -> dict[str, ast.FunctionDef]:
+        """The functions of modules beside the program, by their names in the program."""
+        return {each.name: each.function for each in self.imported if each.function is not None}
 
     def placed(self, line: int) -> Path:
         """Return the path that names the file of a line: the file itself, or a cell of a notebook."""
@@ -225,47 +238,6 @@ def _visible(assignments: Iterable[Assignment], scope: Scope, line: int) -> Iter
         functions = scope.functions[:depth]
         own = (each for each in assignments if each.scope.functions == functions)
         yield from (each for each in own if each.line <= line or functions != scope.functions)
-
-
-def _walk(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-    yield node, scope
-    inner = Scope((*scope.functions, node)) if isinstance(node, _Function) else scope
-    for child in ast.iter_child_nodes(node):
-        yield from _walk(child, inner)
-
-
-def _assignments(node: ast.AST, scope: Scope) -> Iterator[Assignment]:
-    match node:
-        case ast.Assign(targets, value):
-            for target in targets:
-                yield from _assigned(target, value, node.lineno, scope)
-        case ast.AnnAssign(target, _, ast.expr() as value) | ast.NamedExpr(target, value):
-            yield from _assigned(target, value, node.lineno, scope)
-        case ast.FunctionDef(_, arguments) | ast.AsyncFunctionDef(_, arguments):
-            inner = Scope((*scope.functions, node))
-            usual = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-            for parameter, default in (
-                *zip(usual, arguments.defaults, strict=True),
-                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            ):
-                if default is not None:
-                    yield Assignment(parameter.arg, default, node.lineno, inner)
-
-
-def _assigned(target: ast.expr, value: ast.expr, line: int, scope: Scope) -> Iterator[Assignment]:
-    match target, value:
-        case ast.Name(name), _:
-            yield Assignment(name, value, line, scope)
-        case ast.Attribute(), _:
-            yield Assignment(ast.unparse(target), value, line, scope)
-        case ast.Tuple(names) | ast.List(names), ast.Tuple(values) | ast.List(values) if len(names) == len(values):
-            for one, other in zip(names, values, strict=True):
-                yield from _assigned(one, other, line, scope)
-        case ast.Tuple(names) | ast.List(names), _:
-            for position, each in enumerate(names):
-                if isinstance(each, ast.Name):
-                    element = ast.copy_location(ast.Subscript(value, ast.Constant(position)), value)
-                    yield Assignment(each.id, element, line, scope)
 
 
 def parse_program(path: Path, text: str) -> PythonProgram:

@@ -11,7 +11,8 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.changes import Change, described
 from mmcore_sources.python_file.host_text import PythonLaunch
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.values import ValueReader
 
 _DEEPEST = 20

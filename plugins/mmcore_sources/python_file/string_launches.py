@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from mmcore_sources.python_file.host_text import PythonLaunch
 from mmcore_sources.python_file.literals import LiteralReader
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
+from mmcore_sources.python_file.scopes import Scope
 
 _GETTERS = ("get_function", "get_kernel", "get_func")
 _DEEPEST = 10

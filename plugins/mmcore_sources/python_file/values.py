@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.scopes import Scope
 
 MULTIPROCESSORS = 132
 """The number that stands for the multiprocessors of the GPU that the program would run on."""
@@ -38,7 +39,7 @@ class ValueReader:
                 return f"tl.{word}"
             case ast.IfExp(_, usual, _):  # which branch is taken depends on what is passed
                 return self.value(usual, scope, line, depth + 1)
-            case ast.Name() | ast.Attribute(ast.Name("self")) if depth < _DEEPEST:
+            case ast.Name() | ast.Attribute(ast.Name()) if depth < _DEEPEST:
                 assigned = self.program.value_of(name := ast.unparse(node), scope, line)
                 if assigned is None and isinstance(node, ast.Attribute):
                     assigned = next(reversed(self.program.named.get(name, [])), None)

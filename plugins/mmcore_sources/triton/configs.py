@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.values import ValueReader
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")

@@ -21,8 +21,9 @@ from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import PythonLaunch
 from mmcore_sources.python_file.launch_bugs import launch_bugs
-from mmcore_sources.python_file.program import PythonProgram, Scope, keywords_of
+from mmcore_sources.python_file.program import PythonProgram, keywords_of
 from mmcore_sources.python_file.rounded_grids import rounded_up
+from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.values import MULTIPROCESSORS, ValueReader
 from mmcore_sources.triton.build import TritonBuild, with_block
 from mmcore_sources.triton.configs import OPTIONS, ConfigReader, of_heuristics

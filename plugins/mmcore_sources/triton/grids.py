@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel
-from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.scopes import Scope
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.Div: "/"}
 _DEEPEST = 20
@@ -56,7 +57,9 @@ class GridWriter:
                 return name
             case ast.Name(name) if name in self.constants:
                 return name
-            case ast.Name(name) if (assigned := self.program.value_of(name, self.scope, self.line)) is not None:
+            case ast.Name() | ast.Attribute(ast.Name()) if (
+                assigned := self.program.value_of(ast.unparse(node), self.scope, self.line)
+            ) is not None:
                 return self._number(assigned.value, depth + 1)
             case ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), left), ast.FloorDiv(), right)):
                 return f"ceil({self._number(left, depth + 1)} / {self._number(right, depth + 1)})"
