@@ -19,7 +19,7 @@ from mmcore.cell import Cell, Timing
 from mmcore.cli.notebook import answer
 from mmcore.cli.output import rendered
 from mmcore.deadline import left
-from mmcore.errors import CompileError, TimeLimit
+from mmcore.errors import CompileError, InvalidKernel, TimeLimit, WorkLimit
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.profile import Profile
@@ -382,9 +382,24 @@ def test_after_the_time_limit_the_verdicts_stand_with_the_command_that_gives_cou
     monkeypatch.setattr("mmcore_tools.compare.measuring.profiled", profiled)
     monkeypatch.setattr("mmcore_tools.compare.measuring.judged", judged)
     result = mmcore("compare", "slow.cu", "fast.cu", *EMULATOR, "-q")
-    assert all(each is not None and each <= 40 for each in seconds), "a verdict leaves a part of 60 s to what follows"
+    assert all(each is not None and each <= 30 for each in seconds), "a verdict leaves a part of 60 s to what follows"
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, "no counts: the time is over")
     assert f"  mmcore compare slow.cu fast.cu {' '.join(EMULATOR)} -q --timeout 240\n" in result.stdout
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("function", "said"), [("explained", "none"), ("also_predicted", "not at further sizes")])
+@pytest.mark.parametrize(("error", "hinted"), [(TimeLimit, True), (WorkLimit, False), (InvalidKernel, False)])
+def test_a_comparison_without_predicted_times_says_why(
+    monkeypatch: pytest.MonkeyPatch, function: str, said: str, error: type[MmcoreError], hinted: bool
+) -> None:
+    def refused(*_: object) -> None:
+        raise error("the reason")
+
+    monkeypatch.setattr(f"mmcore_tools.compare.measuring.{function}", refused)
+    output = mmcore("compare", "slow.cu", "fast.cu", *EMULATOR).stdout
+    assert re.search(f"^(predicted)? +{said}: the reason$", output, re.MULTILINE)
+    assert ("hint: more time gives predicted times\n  mmcore compare" in output) == hinted
 
 
 @pytest.mark.usefixtures("_timed")

@@ -95,8 +95,9 @@ def compare(
         parts += reservations(comparison) if quiet and comparison.right else faults(comparison)
         if size := comparison.right_at:
             parts += [f"hint: both are right at {size.replace('x', '×')}", f"  {suggested(f'--size {size}')}"]
-        if comparison.unfinished:
-            parts += ["hint: more time gives counts and predicted times", f"  {suggested(more)}"]
+        if comparison.needs_time:
+            lacks = "counts and predicted times" if comparison.unfinished else "predicted times"
+            parts += [f"hint: more time gives {lacks}", f"  {suggested(more)}"]
         render(*parts, sentence(comparison), view=view(comparison))
     if not comparison.right:
         return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1

@@ -11,7 +11,7 @@ from typing import Any
 from mmcore.cell import Cell, Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes, sized
 from mmcore.deadline import left, whole
-from mmcore.errors import InvalidProblem, MmcoreError, TimeLimit
+from mmcore.errors import InvalidProblem, MmcoreError, TimeLimit, WorkLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import device_name, device_properties
 from mmcore.kernel.constraints import FixingConstraint
@@ -40,7 +40,7 @@ UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
 _UNCOUNTED = "none: "
-_PART_OF_A, _PART_OF_B = 1 / 2, 2 / 3  # of the time that is left, which the further sizes of a verdict take at most
+_PART_OF_A, _PART_OF_B = 1 / 3, 1 / 2  # of the time that is left, which the further sizes of a verdict take at most
 _SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
 _MOST_WORK = 1 << 26  # m·n·k of products that are verified on the emulator
 _ATTEMPTS = 64  # to find a size that both kernels allow
@@ -57,6 +57,7 @@ class Comparison:
         changes: the counts of A and of B; none unless both are right.
         counted: the product whose counts these are, if it is not the requested one, or why there are none.
         explained: their reasons, with predicted times; None if there are none.
+        unpredicted: the error that left out predicted times, or those of further sizes; None without one.
         right_at: the measured size, as "128x128x128", if both are right there, and one is wrong at others; else "".
     """
 
@@ -66,6 +67,7 @@ class Comparison:
     changes: Sequence[Change] = ()
     counted: str = ""
     explained: Explained | None = None
+    unpredicted: MmcoreError | None = None
     right_at: str = ""
 
     @property
@@ -77,6 +79,17 @@ class Comparison:
     def unfinished(self) -> str:
         """The time limit that left no time for counts, in words; "" if there are counts or times."""
         return self.counted.removeprefix(_UNCOUNTED) if self.counted.startswith(_UNCOUNTED) and not self.ratio else ""
+
+    @property
+    def needs_time(self) -> bool:
+        """True if more time gives counts or predicted times."""
+        too_late = isinstance(self.unpredicted, TimeLimit) and not isinstance(self.unpredicted, WorkLimit)
+        return too_late or bool(self.unfinished)
+
+    @property
+    def why_unpredicted(self) -> str:
+        """The reason why predicted times are left out, in words; "" if none are."""
+        return str(self.unpredicted or "").partition("\n")[0]
 
     @property
     def slower(self) -> bool:
@@ -117,7 +130,6 @@ def compared(
     if not (a.verified and b.verified):
         right = extent == "all" and _right_as_measured(sides, (measured_a, measured_b))
         return Comparison(sides, (a, b), right_at=_size(small).replace("×", "x") if right else "")
-    kernels = [side.kernel for side in sides]
     if a.supports_timing:
         comparison = Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
         return _with_counts(comparison, (cell_a, cell_b), card_of(a) or card, options) if reasons else comparison
@@ -127,13 +139,20 @@ def compared(
         return Comparison(sides, (a, b), None, changes((a, b), ()), f"{_UNCOUNTED}{limit}")
     where = "" if small is large else f"of {_size(small)} on the emulator, for which {_size(large)} is too much work"
     comparison = Comparison(sides, (a, b), None, changes((a, b), profiles), where)
-    if reasons:
-        with contextlib.suppress(MmcoreError):  # the card cannot launch them, or a small product of them is refused
-            found = explained(_cells(sides, a.device, options, PREDICTED_SIZE), kernels, card)
-            comparison = replace(comparison, explained=found)
-            if extent == "all":
-                others = [_cells(sides, a.device, options, size) for size in _ALSO_PREDICTED]
-                comparison = replace(comparison, explained=also_predicted(found, others, card))
+    return _with_predictions(comparison, card, options, extent) if reasons else comparison
+
+
+def _with_predictions(comparison: Comparison, card: Card, options: Mapping[str, Any], extent: str) -> Comparison:
+    """Return a comparison of counts with predicted times and reasons, or the reason why they are lacking."""
+    sides, device = comparison.sides, comparison.results[0].device
+    try:
+        found = explained(_cells(sides, device, options, PREDICTED_SIZE), [side.kernel for side in sides], card)
+        comparison = replace(comparison, explained=found)
+        if extent == "all":
+            others = [_cells(sides, device, options, size) for size in _ALSO_PREDICTED]
+            comparison = replace(comparison, explained=also_predicted(found, others, card))
+    except MmcoreError as error:  # the card cannot launch them, a small product is refused, or the time is over
+        return replace(comparison, unpredicted=error)
     return comparison
 
 

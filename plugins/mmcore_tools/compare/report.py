@@ -109,6 +109,8 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
         limits = f"A is limited by {a.limiter}\nB is limited by {b.limiter}"
         head = f"on {times.a.card}; eight of ten are right within a factor of {factor:.2g}"
         predicted = "\n".join([head, limits, *times.uncounted()])
+    if why := comparison.why_unpredicted:
+        predicted = "\n".join(filter(None, [predicted, f"{'not at further sizes' if predicted else 'none'}: {why}"]))
     declared = "\n".join(f"{letter}: {each.declaration}" for letter, each in _sides(comparison) if each.declaration)
     return [
         ("declaration", declared),
@@ -134,6 +136,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "slower": comparison.slower,
         "less_exact": less_exact(*comparison.results) or None,
         "predicted": comparison.explained and comparison.explained.to_json(),
+        "unpredicted": comparison.why_unpredicted,
         "counted": comparison.counted,
         "right_at": comparison.right_at,
         "counts": counts,
