@@ -142,6 +142,11 @@ FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (floa
             {},
             ["sums are float16: the source adds with __hadd or __hfma"],
         ),
+        (
+            ROUNDED.replace("s +=", "float sum = __hadd(s, s); s = sum +"),
+            {},
+            ["some sums are float16: the source adds with __hadd or __hfma; such sums have 11 bits"],
+        ),
         (NAIVE, {}, []),
         (NAIVE.replace("float", "__half"), {}, ["sums are float16: the type of sum; such sums have 11 bits"]),
         (NAIVE.replace("float", "__nv_bfloat16"), {}, ["sums are bfloat16: the type of sum; such sums have 8 bits"]),

@@ -160,9 +160,10 @@ def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
         less = "so that C differs from a float32 product from the fourth digit on"
         return [f"tensor cores{at} round A and B of float32 to tf32, {less}"]
     sums = product.types.get("accumulator")
-    if sums in DIGITS and not may_have_wide_sums(kernel.source, kernel.function):
+    if sums in DIGITS:
         note = next(each for each in product.type_notes if each.option == ACCUMULATOR)
-        return [f"{note.what.removesuffix(' in')} are {sums}: {note.why}"]
+        some = "some " * may_have_wide_sums(kernel.source, kernel.function)
+        return [f"{some}{note.what.removesuffix(' in')} are {sums}: {note.why}"]
     return []
 
 
