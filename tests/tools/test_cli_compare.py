@@ -581,3 +581,23 @@ def test_without_turns_there_is_no_ratio() -> None:
     lost = replace(timed(1e-3, None), compared=(BaselineComparison("acme", reason="it needs 17"),))
     with pytest.raises(MmcoreError, match=r"in turns: it needs 17$"):
         ratio(lost, lost)
+
+
+@pytest.mark.usefixtures("files")
+def test_the_verdicts_are_those_of_run() -> None:
+    text = """__global__ void whole(const float* A, const float* B, float* C, int n) {
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += A[row * n + k] * B[k * n + column];
+    C[row * n + column] = sum;
+}
+int main() { float *a, *b, *c; int n = 64; whole<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, c, n); }
+"""
+    Path("whole.cu").write_text(text)
+    Path("other.cu").write_text(text.replace("++k", "k += 1"))
+    *_, answer = mmcore("run", "whole.cu", *EMULATOR, "-q").stdout.splitlines()
+    assert answer == "TEST PASS if m, n and k are multiples of 16"
+    compared = mmcore("compare", "whole.cu", "other.cu", *EMULATOR).stdout
+    assert f"A  whole.cu: {answer}\nB  other.cu: {answer}\n" in compared
+    report = mmcore("report", "whole.cu", "-o", "whole.html", *EMULATOR).stdout
+    assert report == f"whole.html: file.whole: {answer}\n"

@@ -125,7 +125,7 @@ def compared(
     try:
         measured_b = measure_cell(cell_b)
     except TimeLimit as limit:
-        raise TimeLimit(f"{limit}: {verdict(a)} for A, and none for B") from None
+        raise TimeLimit(f"{limit}: {verdict(a, sides[0].kernel)} for A, and none for B") from None
     b = _judged(measured_b, sides[1].kernel, extent, _PART_OF_B)
     if not (a.verified and b.verified):
         right = extent == "all" and _right_as_measured(sides, (measured_a, measured_b))

@@ -166,7 +166,7 @@ def view(comparison: Comparison) -> View:
 
 def _verdicts(comparison: Comparison) -> list[tuple[str, str, str]]:
     pairs = zip(_LETTERS, comparison.sides, comparison.results, strict=True)
-    return [(letter, side.label, verdict(result)) for letter, side, result in pairs]
+    return [(letter, side.label, verdict(result, side.kernel)) for letter, side, result in pairs]
 
 
 def _sides(comparison: Comparison) -> list[tuple[str, Side]]:

@@ -55,7 +55,7 @@ def report(
         for reference in kernel:
             several.append(gathered(registry().kernel(reference), device, cards()[card], asked, usual))
     nbytes = write_file(output, page(several).encode())
-    answers = {each.kernel.name: verdict(each.result) for each in several}
+    answers = {each.kernel.name: verdict(each.result, each.kernel) for each in several}
     if as_json:
         results = [each.result.to_json() for each in several]
         write_json({"file": str(output), "bytes": nbytes, "results": results})

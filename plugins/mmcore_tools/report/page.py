@@ -36,7 +36,7 @@ def page(several: Sequence[Findings]) -> str:
         heading = "h2" if len(several) > 1 else "h1"
         body.append(f"<{heading}>{escaped(f'{each.kernel.name}: {each.kernel.title}')}</{heading}>")
         body += filter(None, _sections(each))
-    return document(f"{title}: {', '.join(verdict(each.result) for each in several)}", body)
+    return document(f"{title}: {', '.join(verdict(each.result, each.kernel) for each in several)}", body)
 
 
 def _sections(found: Findings) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _verdict(found: Findings) -> Iterator[str]:
         f"; right at {size_text(vars(cell))}" if wrong and result.verification and result.verification.verified else ""
     )
     where = f"m×n×k = {size_text(vars(repeated))} on {result.device}{right}"
-    yield f'<p class="verdict {colour}">{escaped(verdict(result))}</p>\n<p>{escaped(where)}</p>'
+    yield f'<p class="verdict {colour}">{escaped(verdict(result, found.kernel))}</p>\n<p>{escaped(where)}</p>'
     elsewhere = result_view(result, found.hints, found.kernel).by_line.get(0, ())
     if elsewhere:
         yield "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in elsewhere) + "</ul>"
