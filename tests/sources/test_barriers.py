@@ -77,6 +77,7 @@ def test_the_races_of_a_missing_barrier_share_a_hint(barriers: int, hints: list[
     places = [f"before {each}" for each in hints]
     expected = [f"__syncthreads() {each}" for each in places]
     assert tried(result.stdout) == expected + [f"__syncthreads() {' and '.join(places)}"] * bool(hints)
+    assert "without a remainder" not in result.stdout
 
 
 COPIED = """\

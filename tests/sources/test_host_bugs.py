@@ -232,6 +232,35 @@ int main(int argc, char **argv)
     assert (shown.exit_code, "cudaMallocManaged gives C m · n elements" in shown.stdout) == (int(fails), fails)
 
 
+@pytest.mark.parametrize(
+    ("leading", "found"),
+    [
+        ("k, b, n, c, n", []),
+        ("m, b, k, c, m", ["m as the leading dimension of A", "k as the leading dimension of B", "of C"]),
+        ("1024, b, 700, c, 700", []),
+        ("128, b, 1024, c, n", ["128 as the leading dimension of A, whose rows have k elements"]),
+    ],
+)
+def test_a_leading_dimension_that_is_not_the_length_of_rows_is_found(leading: str, found: list[str]) -> None:
+    text = f"""
+__global__ void gemm(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc)
+{{
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k; p++) sum += a[i * lda + p] * b[p * ldb + j];
+    if (i < m && j < n) c[i * ldc + j] = sum;
+}}
+int main()
+{{
+    const int m = 1000, n = 700, k = 333; float *a, *b, *c;
+    gemm<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(m, n, k, a, {leading});
+}}"""
+    bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
+    messages = [each.message for each in bugs if each.kind == "wrong-leading-dimension"]
+    assert len(messages) == len(found)
+    assert all(any(each in message for message in messages) for each in found)
+
+
 def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
     begin = "#include <cstdio>\n#include <vector>\n#define TWICE(x) x; x;\n"
     host = 'int main() {\nstd::vector<float> v(4);\nTWICE(puts(""))\nputs("");\n}\n'

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.errors import MmcoreError
 from mmcore.kernel.constraints import FixingConstraint, Multiple, Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
-from mmcore_emulator.adapter.api import checked
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_checked
 from mmcore_sources.cuda_file.hints.whole_cells import whole_cell
 
 _SIZES = (32, 64, 96)
@@ -62,11 +60,7 @@ class _Trial:
 
     def is_right(self, steps: Mapping[str, int]) -> bool:
         """Return whether the product is right, without hazards at these sizes."""
-        cell = self._cell(steps)
-        try:
-            return is_right(cell) and not checked(cell).violations
-        except MmcoreError:
-            return False
+        return is_checked(self._cell(steps))
 
     def least_step(self, group: str, holds: Callable[[Mapping[str, int]], bool], usual: int = 1) -> int:
         """Return the usual step of some sizes if it holds, else a divisor of the tiles' of which no divisor does."""

@@ -12,6 +12,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.sizes import size_text
 from mmcore.result import Result
 from mmcore.verdict import judged
+from mmcore_emulator.adapter.api import checked
 from mmcore_emulator.adapter.launch_facts import launch_command
 
 _SMALL = 64
@@ -80,6 +81,14 @@ def measured(cell: Cell, kernel: Kernel | None = None) -> Result | None:
 def is_clean(result: Result | None, kernel: Kernel) -> bool:
     """Return whether a product is right and has no hazards."""
     return result is not None and result.verified and judged(result, kernel, "hazards").verified
+
+
+def is_checked(cell: Cell) -> bool:
+    """Return whether a product is right, without hazards at its own sizes."""
+    try:
+        return is_right(cell) and not checked(cell, quiet=True).violations
+    except MmcoreError:
+        return False
 
 
 def is_right(cell: Cell, kernel: Kernel | None = None) -> bool:

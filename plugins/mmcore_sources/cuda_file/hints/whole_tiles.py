@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
     hint_of,
+    is_checked,
     is_clean,
     is_right,
     is_wrong,
@@ -35,6 +36,7 @@ from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 
 _WITHOUT_REMAINDER = "without a remainder"
+_RACE = "race"  # in the kinds of hazards
 
 
 def is_by_value(result: Result) -> bool:
@@ -73,7 +75,7 @@ def of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     if has_wrong_passes(result):
         return
     if of_tiles and wrong and all(right for _, right in of_tiles):
-        if _is_right_when_filled(wrong[-1], of_tiles[0][0], file.kernel):
+        if _is_right_when_filled(result, wrong[-1], of_tiles[0][0], file.kernel):
             yield from without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys() and all(right for _, right in of_tiles):
         yield hint_of("this says that the unusual reading is meant", result.cell)
@@ -98,21 +100,24 @@ def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]
         yield hint_of(f"the product is right at {size_of(equal)}, {why}", equal)
     elif is_right(rest):
         yield hint_of(f"the product is right at {size_of(rest)}", rest)
-    elif not is_by_value(result) and _is_right_when_filled(result.cell, tiles, kernel):
+    elif not is_by_value(result) and _is_right_when_filled(result, result.cell, tiles, kernel):
         yield from without_remainder(tiles)
 
 
-def _is_right_when_filled(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
+def _is_right_when_filled(result: Result, wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
     """Return whether a product is right whose sizes are the least multiples of some tiles that hold a wrong product.
 
-    Otherwise another cause than a remainder is possible, such as a size that the kernel does not expect.
+    Otherwise another cause than a remainder is possible, such as a size that the kernel does not expect. Where the
+    result has a race, the product must have no hazard, either.
     """
     pairs = [(getattr(wrong, name), getattr(tiles, name)) for name in "mnk"]
     filled = at_sizes(replace(wrong, timings=(), timeout=3 * TRIED_SECONDS), kernel,
                       *(ceil_div(size, tile) * tile for size, tile in pairs))  # fmt: skip
     sizes = (filled.m, filled.n, filled.k)
     holds = all(size >= least for size, (least, _) in zip(sizes, pairs, strict=True))
-    return holds and sizes != (wrong.m, wrong.n, wrong.k) and math.prod(sizes) <= MOST_WORK and is_right(filled)
+    if not holds or sizes == (wrong.m, wrong.n, wrong.k) or math.prod(sizes) > MOST_WORK or not is_right(filled):
+        return False
+    return not any(_RACE in each.kind for each in result.violations) or is_checked(filled)
 
 
 def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:

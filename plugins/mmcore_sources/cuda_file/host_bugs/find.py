@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import exchanged_matrices, unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
+from mmcore_sources.cuda_file.host_bugs.leading_dimensions import other_rows
 from mmcore_sources.cuda_file.host_bugs.other_kernels import other_kernels
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
@@ -68,6 +69,7 @@ def host_bugs(
     found += unfilled_inputs(host, launch, matrices) if launch else ()
     found += other_kernels(host, launch, matrices) if launch else ()
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
+    found += other_rows(host, launch, arguments, inferred.attributes["column_major"]) if launch else ()
     found += unaligned_tiles(text, arguments)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
     found += [Bug(each.kind, each.line, each.fault, file=each.file) for each in encoded_layouts(arguments)]
