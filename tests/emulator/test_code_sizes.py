@@ -579,6 +579,21 @@ def test_a_path_for_large_products_is_run_with_several_turns(
     assert [each.kind for each in found.faults[:1]] == ([] if right else ["shared-race"])
 
 
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize(
+    "condition",
+    ["k % 4 == 0 && k >= 128", "k % 8 == 0 && m >= 64 && n >= 64", "k % 4 == 0 && m >= 512 && n >= 512 && k >= 512"],
+)
+def test_a_path_for_vectors_is_run_with_remainders_beyond_the_numbers_of_its_condition(
+    tmp_path: Path, condition: str, right: bool
+) -> None:
+    text = LARGE.replace("CONDITION", condition).replace("BARRIER", "__syncthreads();")
+    text = text.replace("        for (int p = 0; p < k", "#pragma unroll 1\n        for (int p = 0; p < k")
+    text = text if right else text.replace("row < m && t + x < k ?", "row < m ?")
+    found = examination(kernel(tmp_path, source=text, launch=covering, configs=[{"block": (16, 16)}]))
+    assert (found.wrong is None) == right
+
+
 CLUSTERS = """extern "C" __global__ void __cluster_dims__(2, 1, 1) own(
     const float *A, const float *B, float *C, int m, int n, int k)
 {

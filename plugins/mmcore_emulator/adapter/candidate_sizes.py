@@ -14,8 +14,9 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped
-from mmcore_emulator.adapter.large_sizes import WHOLE_K, are_large, compared_numbers, large_products, with_remainders
-from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes
+from mmcore_emulator.adapter.large_sizes import WHOLE_K, are_large, compared_numbers, large_products, numbers_by_axis
+from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes, take_same_sides
+from mmcore_emulator.adapter.remainder_sizes import larger_products, remainder_products, remainders
 from mmcore_emulator.adapter.single_blocks import are_independent
 from mmcore_emulator.adapter.usual_sizes import BLOCKS, UsualSizes
 from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
@@ -100,6 +101,8 @@ class CodeSizes(UsualSizes):
                 chosen.append(index)
                 why = "whole tiles beyond a number that sizes are compared with"
                 yield Size(plans[index].problem, why, is_due=True)
+        of_launches = [functions[entry] for entry in entries]
+        yield from self._with_remainders(comparisons, of_launches, [plans[index] for index in chosen])
         for together in (2, 3):
             for index, reason in sides.cover(chosen, together):
                 yield Size(plans[index].problem, reason, is_extra=together == 3, joins=True)
@@ -108,10 +111,9 @@ class CodeSizes(UsualSizes):
         far = [planned for planned in far if self.cost(planned) > self.most]  # the others are among the plans
         plans += [planned for planned in far if self._entries(planned) == entries]
         costs += [self.cost(planned) for planned in plans[len(costs) :]]
-        sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
+        sides = ReachedSides(comparisons, plans, costs, of_launches)
         for index, reason in sides.cover(chosen, 1):
             yield Size(plans[index].problem, reason, is_plain=True)
-        of_launches = [functions[entry] for entry in entries]
         yield from self._large(comparisons, of_launches, [plans[index] for index in chosen])
 
     def _groups(self, compared: Iterable[Condition]) -> Iterator[Size]:
@@ -129,6 +131,46 @@ class CodeSizes(UsualSizes):
                 sizes = ((down * rows, along * columns, k) for k in (1, 5, 8, 16, 32, 64))
                 for size in self.first(f"line {line} compares the grid with {number}", sizes):
                     yield replace(size, is_extra=(down, along) in whole_groups)
+
+    def _with_remainders(
+        self, comparisons: Sequence[tuple[int, Condition]], functions: Sequence[Function], tried: Sequence[Plan]
+    ) -> Iterator[Size]:
+        """Yield products with remainders that take the same sides of comparisons of sizes as some that were tried.
+
+        A path for some sizes, which is right in whole tiles, may forget the ends of tiles.
+        """
+        on_sizes = [each for each in comparisons if is_on_sizes(each[1])]
+        if not on_sizes:
+            return
+        entries, count = self._entries(tried[0]), len(tried)
+        sizes = remainder_products(numbers_by_axis(on_sizes, tried[0], functions, 2), self.tile)
+        found = filter(None, (self.planned(self.kernel.problem(*size)) for size in sizes))
+        plans = [*tried, *(planned for planned in found if self._entries(planned) == entries)]
+        costs = [self.cost(planned) for planned in plans]
+        groups = ReachedSides(on_sizes, plans, costs, functions).groups()
+        shown = [
+            {*itertools.product([group], remainders(plan.problem, self.tile))}
+            for group, plan in zip(groups, plans, strict=True)
+        ]
+        like = dict(zip(reversed(groups[:count]), reversed(tried), strict=True))  # the first product of each group
+        missing = set(itertools.product(like, "mnk")).difference(*shown[:count])
+        by_blocks = are_independent(tried[0], functions)
+        while missing:
+            index = max(range(len(plans)), key=lambda index: len(shown[index] & missing) / costs[index])
+            if not (new := shown[index] & missing):
+                return
+            missing -= new
+            axes = ", ".join(axis for axis in "mnk" if (groups[index], axis) in new)
+            reason = f"remainders of {axes}, with the branches of {like[groups[index]].problem}"
+            yield self._in_any_case(Size(plans[index].problem, reason), by_blocks=by_blocks)
+
+    def _in_any_case(self, size: Size, *, by_blocks: bool) -> Size:
+        """Return a size with the largest run that it gets in any case: whole, of single blocks or for its product."""
+        if self.seconds(size.problem) <= self.most * _AT_ONCE:
+            return replace(size, is_due=True)
+        if by_blocks:
+            return replace(size, why=f"{size.why}; {BLOCKS}", of_blocks=True)
+        return replace(size, is_plain=True)
 
     def _large(
         self, comparisons: Sequence[tuple[int, Condition]], functions: Sequence[Function], tried: Sequence[Plan]
@@ -150,22 +192,20 @@ class CodeSizes(UsualSizes):
         plans += (planned for planned in far if self._entries(planned) == entries)
         if len(plans) == len(chosen):
             return
-        problems = [planned.problem for planned in plans]
         costs = [min(self.cost(planned), self.seconds_of_blocks(planned.problem)) for planned in plans]
         sides = ReachedSides(large, plans, costs, functions)
         by_blocks = are_independent(tried[0], functions)
         chosen.append(last := len(plans) - 1)
         covered = ((*each, together == 1) for together in (1, 2, 3) for each in sides.cover(chosen, together))
+        on_sizes = [each for each in comparisons if is_on_sizes(each[1])]
         for index, reason, joins in itertools.chain([(last, _BEYOND_ALL, False)], covered):
-            whole = problems[index]
-            rest = self.kernel.problem(*with_remainders((whole.m, whole.n, whole.k), self.tile))
-            for problem in (whole, rest) if self.planned(rest, _FAR) else (whole,):
-                if self.seconds(problem) <= self.most * _AT_ONCE:
-                    yield Size(problem, reason, is_due=True, joins=joins)
-                elif by_blocks:
-                    yield Size(problem, f"{reason}; {BLOCKS}", joins=joins, of_blocks=True)
-                else:
-                    yield Size(problem, reason, is_plain=True, joins=joins)
+            whole = plans[index].problem
+            ends = (self.kernel.problem(*size) for size in larger_products((whole.m, whole.n, whole.k), self.tile))
+            rest, *others = (self.planned(problem, _FAR) for problem in ends)
+            same = partial(take_same_sides, on_sizes, functions, plans[index])
+            similar = None if rest and same(rest) else next((each for each in others if each and same(each)), None)
+            for problem in (each.problem for each in (similar, plans[index], rest) if each):
+                yield self._in_any_case(Size(problem, reason, joins=joins), by_blocks=by_blocks)
 
     def _whole_beyond(self, numbers: Sequence[int]) -> list[Plan]:
         """Return allowed products in whole tiles whose sizes are greater than the largest of some numbers.

@@ -42,7 +42,7 @@ def large_products(
     The last product is beyond all numbers. A number that m·n is compared with counts as its root for m and for n.
     """
     rows, columns = tile
-    numbers = _numbers_by_axis(comparisons, planned, functions)
+    numbers = numbers_by_axis(comparisons, planned, functions, _LEAST)
     levels = []
     for axis, extent in zip("mnk", (rows, columns, WHOLE_K), strict=True):
         step = math.lcm(extent, _ROUND)
@@ -53,15 +53,13 @@ def large_products(
     return list(dict.fromkeys([*squares, *itertools.product(m, n, k)]))
 
 
-def with_remainders(size: tuple[int, int, int], tile: tuple[int, int]) -> tuple[int, int, int]:
-    """Return a size that is slightly larger, with remainders of tiles along each axis."""
-    return size[0] + tile[0] // 2 + 1, size[1] + tile[1] // 4 + 1, size[2] + 3
-
-
-def _numbers_by_axis(
-    comparisons: Sequence[tuple[int, Condition]], planned: Plan, functions: Sequence[Function]
+def numbers_by_axis(
+    comparisons: Sequence[tuple[int, Condition]], planned: Plan, functions: Sequence[Function], least: int
 ) -> Mapping[str, set[int]]:
-    """Return the large numbers that each size is compared with; those of unnamed parameters count for all sizes."""
+    """Return the numbers from a least one on that each size is compared with.
+
+    Those of unnamed parameters count for all sizes.
+    """
     names = [parameter_names(planned, number, function) for number, function in enumerate(functions)]
     numbers: dict[str, set[int]] = {axis: set() for axis in "mnk"}
     for launch, condition in comparisons:
@@ -69,7 +67,7 @@ def _numbers_by_axis(
         axes = {names[launch][name] for name in named if name in names[launch]} & {*"mnk"}
         for number in compared_numbers(condition):
             root = math.ceil(number ** (1 / max(1, len(axes))))
-            if _LEAST <= root <= _LARGEST:
+            if least <= root <= _LARGEST:
                 for axis in axes or "mnk":
                     numbers[axis].add(root)
     return numbers

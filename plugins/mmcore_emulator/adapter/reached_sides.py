@@ -45,6 +45,13 @@ class ReachedSides:
         self._reached = np.stack([reached for reached, _ in columns.values()], axis=1) if columns else None
         self._reasons = [reason for _, reason in columns.values()]
 
+    def groups(self) -> list[int]:
+        """Return a number for each product, which those that reach the same sides share."""
+        if self._reached is None:
+            return [0] * len(self._costs)
+        numbers: dict[bytes, int] = {}
+        return [numbers.setdefault(row.tobytes(), len(numbers)) for row in self._reached]
+
     def is_new(self, index: int, chosen: Sequence[int]) -> bool:
         """Return whether a product reaches another set of sides than each chosen one."""
         if self._reached is None:
