@@ -55,7 +55,8 @@ def _of_bytes(evidence: Evidence, launch: LaunchEvidence) -> Iterator[str]:
     traffic, least, counters = launch.traffic, evidence.problem.compulsory_bytes, total(launch.lines.values())
     if traffic.l2_bytes > _OFTEN * least:
         yield f"larger tiles (blocks move {traffic.l2_bytes / least:.0f} times the bytes of A, B and C)"
-        multicast = counters.bulk_delivered_bytes > _OFTEN * counters.bulk_load_bytes
+        lines = launch.lines.values()
+        multicast = any(each.bulk_delivered_bytes > _OFTEN * each.bulk_load_bytes for each in lines)
         if counters.bulk_loads and not multicast and evidence.card.capability >= _CLUSTERS:
             yield "a multicast of each tile to the blocks of a cluster"
     if traffic.dram_bytes > _OFTEN * least:

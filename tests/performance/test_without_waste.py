@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mmcore_cuda.occupancy.theoretical import occupancy
-from mmcore_emulator.profiler.counters import Counters
+from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_performance.evidence import Evidence, Traffic
 from mmcore_performance.prediction import WAITS
 from mmcore_performance.why import UNITS, PredictedTime, Why
@@ -46,6 +46,8 @@ def test_fewer_bytes_are_advised_where_fewer_would_do() -> None:
     multicast = replace(copies, bulk_delivered_bytes=128)
     assert "multicast" in advice(changed(often, lines={LINE: copies}), "l2")
     assert "multicast" not in advice(changed(often, lines={LINE: multicast}), "l2")
+    both = {LINE: multicast, Line("tiled.cu", 2): replace(copies, bulk_load_bytes=512, bulk_delivered_bytes=512)}
+    assert "multicast" not in advice(changed(often, lines=both), "l2"), "one of two matrices is sent to several blocks"
     assert advice(changed(evidence(), traffic=Traffic(float(least), float(least))), "l2") == ""
     assert advice(often, "tensor") == ""
 

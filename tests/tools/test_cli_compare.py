@@ -575,6 +575,15 @@ def test_a_clock_that_moved_is_reported_and_must_confirm_the_answer(
     assert ("moved from 2000 MHz for A alone to 1500 MHz in turns; A takes 0.889 times" in shown) == (clocks[1] == 1500)
 
 
+@pytest.mark.parametrize(("error", "change"), [(3e-20, "+50.0 %"), (2e-2, "× 1e+18")])
+def test_a_change_of_many_times_is_a_factor(error: float, change: str) -> None:
+    a, side = timed(1e-3, None), Side("acme", kernels()["upc.kernel11"], {})
+    assert a.verification is not None
+    a, b = (replace(a, verification=replace(a.verification, max_error=each)) for each in (2e-20, error))
+    shown = rendered(*report(Comparison((side, side), (a, b))), terminal=False)
+    assert re.search(rf"^largest error .* {re.escape(change)}$", shown, re.MULTILINE)
+
+
 def test_without_turns_there_is_no_ratio() -> None:
     with pytest.raises(MmcoreError, match=r"^A and B were not timed in turns: there are no times$"):
         ratio(timed(1e-3, None), timed(1e-3, None))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _COMMON = ("device", "problem", "seed")
 _LETTERS = "AB"
+_MANY_TIMES = 1000
 _COMPARES = " compares "  # in the reason why a size was not tried at which the code takes another branch
 _ANSWERS: dict[Answer, str] = {
     "faster": "B is faster",
@@ -232,7 +233,8 @@ def _share(value: float | None) -> str:
 
 
 def _change(before: float | None, now: float | None) -> str:
-    """Return the change in percent; empty without one."""
+    """Return the change in percent, or the factor of a large one; empty without one."""
     if not before or now is None or now == before:
         return ""
-    return percent(100 * (now / before - 1))
+    ratio = now / before
+    return percent(100 * (ratio - 1)) if ratio < _MANY_TIMES else f"× {ratio:.2g}"
