@@ -14,8 +14,9 @@ import numpy as np
 from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.mbarrier_hints import hint_of_wait
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, kind_of, untouched
+from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, kind_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
@@ -26,10 +27,6 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
-_OVERRUN = "an initialisation for all arrivals of a phase: {} threads arrive with no wait between, and it counts {}"
-_STARVED = "to expect {:,} bytes less in that phase{}, or to begin another copy"
-_OVERFED = "to expect all bytes that the copies of a phase bring{}"
-_SAME_COPIES = "one thread alone that begins a copy (elect.sync or an if): {} threads begin the same one"
 _POLLS = "waits for a value in memory that no thread is left to write"
 # The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
 # a thread.
@@ -142,20 +139,9 @@ class BlockBatchExecutor:
         """Return a hint for a lane that waits for an mbarrier; ``first`` if nothing has arrived there yet."""
         if asked is None:
             return ""
-        address, word = (np.broadcast_to(values, self._batch.shape)[lane] for values in asked)
-        offset, log = int(address) & (BLOCK_BYTES - 1), self.machine.mbarriers
-        if offset in log.overrun:
-            return _OVERRUN.format(*log.overrun[offset])
-        _, tx, _, pending = contents(word)
-        if offset in log.repeated or (pending == 0 and tx > 0 and log.lost):
-            return ""
-        if pending == 0 and tx != 0:
-            at = log.expected_at.get(offset)
-            where = f" at {at.place}" if at is not None and at.line else ""
-            if tx > 0:
-                return _STARVED.format(int(tx), where)
-            return _SAME_COPIES.format(same) if (same := log.same_copies.get(offset)) else _OVERFED.format(where)
-        return first if untouched(word) and offset not in log.arrived | log.passed else ""
+        values = (*asked, self.machine.special("%cluster_ctarank"))
+        address, word, rank = (np.broadcast_to(each, self._batch.shape)[lane] for each in values)
+        return hint_of_wait(self.machine.mbarriers, int(address) & (BLOCK_BYTES - 1), word, int(rank), first)
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -50,6 +50,8 @@ class MbarrierLog:
     repeated: set[int] = field(default_factory=set)
     # The number of threads that have begun a copy to the same address for an object, by the same offsets.
     same_copies: dict[int, int] = field(default_factory=dict)
+    # The blocks of clusters, as bits, that multicasts to an object name, and the last multicast, by the same offsets.
+    multicasts: dict[int, tuple[int, Instruction]] = field(default_factory=dict)
     lost: bool = False  # true if an error has kept a bulk copy from beginning, whose bytes do not come
 
     def expect(self, places: Iterable[int], nbytes: Iterable[int], at: Instruction) -> None:
@@ -65,6 +67,20 @@ class MbarrierLog:
             self._coming[place] += number
             same[place, target] += 1
         self.same_copies |= {place % BLOCK_BYTES: number for (place, _), number in same.items() if number > 1}
+
+    def multicast(self, objects: Iterable[int], masks: Iterable[int], at: Instruction) -> None:
+        """Note that an instruction sends copies to objects in the blocks that masks name."""
+        for address, mask in zip(objects, masks, strict=True):
+            before, _ = self.multicasts.get(address % BLOCK_BYTES, (0, at))
+            self.multicasts[address % BLOCK_BYTES] = before | mask, at
+
+    def left_out(self, offset: int, rank: int) -> str:
+        """Return the hint that multicasts to an object leave out the block of a rank; "" if they do not."""
+        if offset not in self.multicasts or self.multicasts[offset][0] >> rank & 1:
+            return ""
+        mask, at = self.multicasts[offset]
+        where = f" at {at.place}" if at.line else ""
+        return f"a mask of the multicast{where} that names the block of rank {rank}, too, which {mask:#x} leaves out"
 
     def end_bytes(self, place: int) -> EndedEarly | None:
         """Note that a phase ends; return the event if more bytes are on their way than it has expected."""

@@ -16,6 +16,7 @@ from mmcore_emulator import Report, launch
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import prove_cell
 from mmcore_emulator.adapter.prove_command import answer
+from tests.emulator.kernels import kernel_source
 from tests.emulator.sanitizer.corpus import FOLDER, cases
 
 WAITING = """
@@ -408,6 +409,16 @@ def test_an_mbarrier_that_expects_more_bytes_than_come_is_the_cause_of_a_deadloc
     hazards = _filled(1, 512).hazards
     assert {each.kind for each in hazards} == {"deadlock"}
     assert hazards[0].hint.startswith("to expect 256 bytes less in that phase at ")
+
+
+def test_a_multicast_whose_mask_leaves_out_a_block_that_waits_is_named() -> None:
+    source = kernel_source("multicast_of_floats", MASK="0xb").replace("if (0xb >> rank & 1)", "if (true)")
+    arrays = np.zeros(64, np.float32), np.zeros(512, np.float32)
+    hints = [each.hint for each in launch(source, "f", grid=4, block=32, args=arrays).hazards if each.hint]
+    line = next(n for n, text in enumerate(source.splitlines(), 1) if "multicast::cluster" in text)
+    assert len(hints) == 1
+    expected = rf"a mask of the multicast at \S+:{line} that names the block of rank 2, too, which 0xb leaves out"
+    assert re.fullmatch(expected, hints[0]), hints
 
 
 @pytest.mark.parametrize(
