@@ -480,6 +480,18 @@ def test_a_library_is_replaced_by_the_ladders_last_kernel_without_a_gpu(files: P
     assert result.stderr.endswith(f"\n  mmcore compare {instead} --device emulator\n")
 
 
+@pytest.mark.usefixtures("files")
+def test_the_name_of_a_baseline_is_refused_with_the_command_that_takes_it() -> None:
+    for words in (("slow.cu", "cublas.best"), ("cublas.best", "slow.cu")):
+        result = mmcore("compare", *words)
+        assert (result.exit_code, "cublas.best is the library in the types of another kernel" in result.stderr) == (
+            2,
+            True,
+        )
+        assert result.stderr.endswith("\n  mmcore run slow.cu --baseline cublas.best\n")
+    assert "there is no kernel 'cublas.other'" in mmcore("compare", "slow.cu", "cublas.other").stderr
+
+
 def test_a_revision_is_the_file_as_it_was_committed(files: Path) -> None:
     for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
         subprocess.run(["git", *words], check=True)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mmcore.errors import LacksOption, MmcoreError, SeveralKernels
+from mmcore.errors import LacksOption, MmcoreError, SeveralKernels, UnknownKernel
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference, is_file
+from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore_tools.compare.declarations import unlike_declaration
 
@@ -101,7 +103,11 @@ def two_sides(
     sides = list[Side]()
     for number, letter in enumerate("ab" if len(words) == 2 or len(configs) == 2 else "a"):
         word, config = several[number % len(words)], configs[number % len(configs)] if configs else {}
-        sides += _sides(word, letter, config, facts)
+        try:
+            sides += _sides(word, letter, config, facts)
+        except UnknownKernel:
+            _refuse_baseline(word, (each for each in several if each is not word), facts)
+            raise
     if len(sides) == 1:
         raise click.UsageError(_NEEDS_TWO)
     if len(sides) > 2:
@@ -146,6 +152,17 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
     except LacksOption as error:
         error.options = tuple(each.replace("--block ", "--config block=") for each in error.options)
         raise
+
+
+def _refuse_baseline(word: _Word, others: Iterable[_Word], facts: Mapping[str, Any]) -> None:
+    """Raise UnknownKernel with the command that takes turns with a library, if a word names the baseline of others."""
+    for other in others:
+        for side in _sides(other, "a", {}, facts):
+            offered = registry().answers("mmcore_baselines", instance_of(Kernel), kernel=side.kernel)
+            if word.text in [each.name for each in offered]:
+                command = shlex.join(["mmcore", "run", other.text, "--baseline", word.text])
+                what = "is the library in the types of another kernel, and takes turns with that on a GPU"
+                raise UnknownKernel(f"{word.text} {what}:\n  {command}")
 
 
 def _text(config: Mapping[str, Any]) -> str:
