@@ -129,7 +129,7 @@ class CodeSizes(UsualSizes):
             partial_groups, whole_groups = ((number + 1, 3), (3, number + 1)), ((2 * number, 2), (2, 2 * number))
             for down, along in (*partial_groups, *whole_groups):
                 sizes = ((down * rows, along * columns, k) for k in (1, 5, 8, 16, 32, 64))
-                for size in self.first(f"line {line} compares the grid with {number}", sizes):
+                for size in self.first(f"line {line} depends on the grid and on {number}", sizes):
                     yield replace(size, is_extra=(down, along) in whole_groups)
 
     def _with_remainders(

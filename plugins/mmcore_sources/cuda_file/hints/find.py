@@ -82,8 +82,9 @@ def hints(result: Result) -> Iterator[str]:
         found += own_sizes(result, file)
     if not _names_a_change(found) and is_without_remainder(found):
         found += remainder_repairs(result, file.kernel)
-    changed = _names_a_change(found)  # perhaps after a search without success
-    yield from (each for each in found if not (changed and each.endswith(NONE_RIGHT)))
+    fruitless = [each for each in found if each.endswith(NONE_RIGHT)]
+    kept = [] if _names_a_change(found) else fruitless[-1:]  # perhaps after a search without success
+    yield from (each for each in found if each not in fruitless or each in kept)
     yield from _smaller(result, file.kernel)
 
 

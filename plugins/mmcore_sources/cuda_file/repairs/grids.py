@@ -63,9 +63,11 @@ class _RoundedUp(ast.NodeTransformer):
         return self._changed(node, node) if isinstance(node.op, ast.FloorDiv) else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return a quotient that rounds up instead of ``floor(m / 16)``."""
+        """Return a quotient that rounds up instead of ``floor(m / 16)`` and ``ceil(m // 16)``."""
         match node:
             case ast.Call(ast.Name("floor"), [ast.BinOp(op=ast.Div()) as quotient]):
+                return self._changed(node, quotient)
+            case ast.Call(ast.Name("ceil"), [ast.BinOp(op=ast.FloorDiv()) as quotient]):
                 return self._changed(node, quotient)
         return self.generic_visit(node)
 

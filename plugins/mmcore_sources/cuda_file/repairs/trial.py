@@ -134,7 +134,13 @@ def remainder_changes(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     for source in (text,) if unbranched is None else (unbranched.text, text):
         for edit in remainder_edits(source, device_nodes(source, name), _operands(kernel)):
             named = edit if unbranched is None or source == text else replace(edit, what=unbranched.what)
-            yield replace(kernel, text=edit.text), f"{what}{what and ', and '}{_lines(text, named)}"
+            yield replace(kernel, text=edit.text), _beside(what, _lines(text, named))
+
+
+def _beside(what: str, others: str) -> str:
+    """Return a change in words, without its quoted line, and others."""
+    head, _, _ = what.partition(":\n")
+    return f"{head}, and {others}" if what else others
 
 
 def _operands(kernel: Kernel) -> Operands:
@@ -209,7 +215,7 @@ def source_changes(kernel: Kernel, result: Result) -> Iterator[tuple[Kernel, str
     if rounded is not None:
         larger, what = rounded
         for edit in guards(text, name, operands):
-            yield replace(larger, text=edit.text), f"{what}, and {in_lines(edit)}"
+            yield replace(larger, text=edit.text), _beside(what, in_lines(edit))
     several = edits(text, name, operands, _TYPES.get(kernel.dtype, ""))
     own = replace(result, violations=tuple(each for each in result.violations if each.source == kernel.source.name))
     likely = likely_first(several, text, device_nodes(text, name), operands.sizes, own)
