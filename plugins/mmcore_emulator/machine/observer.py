@@ -127,6 +127,10 @@ class Observer:
     def violation(self, violation: LaneViolation) -> None:
         """Note a violation by some lanes."""
 
+    def unwritten(self, at: Instruction) -> Values | None:
+        """Return the lanes for which a load has just read unwritten memory that is to be followed; None if none has."""
+        return None
+
     def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         """Note that a batch, observed or not, has ended after so many instructions, counted once per thread.
 
@@ -156,6 +160,10 @@ class Observers(Observer):
 
     def __bool__(self) -> bool:
         return bool(self._observers)
+
+    def unwritten(self, at: Instruction) -> Values | None:
+        found = (observer.unwritten(at) for observer in self._observers)
+        return next((lanes for lanes in found if lanes is not None), None)
 
     def report(self, violation: LaneViolation) -> None:
         """Record a violation of the launch."""

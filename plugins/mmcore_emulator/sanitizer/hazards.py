@@ -17,18 +17,20 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
-from mmcore_emulator.ptx.instructions import Block
+from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_emulator.sanitizer.accumulations import accumulating_stores
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
+from mmcore_emulator.sanitizer.early_accesses import EarlyAccesses
 from mmcore_emulator.sanitizer.early_waits import EarlyWaits
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, HappensBefore
 from mmcore_emulator.sanitizer.loops import Loops
-from mmcore_emulator.sanitizer.memory_hazards import EarlyAccesses, MemoryHazards
+from mmcore_emulator.sanitizer.memory_hazards import MemoryHazards
 from mmcore_emulator.sanitizer.recording import BatchRecorder, Record, Recorder, SharedReport, at_line
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
+from mmcore_emulator.sanitizer.unwritten_reads import UnwrittenReads, are_followed
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
@@ -67,6 +69,7 @@ class Checking(Observer):
         self._memory_hazards = functools.partial(
             MemoryHazards, shadows, self._layout, flag_reads, loops, numbers, accumulating
         )
+        self._followed = are_followed(instructions)
         self._most_threads = translation.most_threads
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
@@ -85,9 +88,10 @@ class Checking(Observer):
             observers.append(Asynchrony(clocks, report, waits, self._loops))
         if not self._registers.idle:
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
-        return BatchHazards(
-            [*observers, self._memory_hazards(clocks, early, record, self._missing(batch.block.size))], recorder
-        )
+        unwritten = UnwrittenReads(followed=self._followed)
+        missing = self._missing(batch.block.size)
+        memory_hazards = self._memory_hazards(clocks, early, record, missing, unwritten)
+        return BatchHazards([*observers, memory_hazards], recorder, unwritten)
 
     def _missing(self, threads: int) -> str:
         """Return a clause if a block has fewer threads than the source says, which may be why something is missing."""
@@ -108,11 +112,18 @@ def _accumulating(translation: Translation) -> frozenset[int]:
 class BatchHazards(Observers):
     """The observers of a batch of blocks, which report and record hazards."""
 
-    def __init__(self, observers: Sequence[Observer], recorder: BatchRecorder) -> None:
+    def __init__(self, observers: Sequence[Observer], recorder: BatchRecorder, unwritten: UnwrittenReads) -> None:
         super().__init__(observers, recorder.record)
-        self._recorder = recorder
+        self._recorder, self._unwritten = recorder, unwritten
 
     def violation(self, violation: LaneViolation) -> None:
+        for each in self._unwritten.explained(violation):
+            self._note(each)
+
+    def unwritten(self, at: Instruction) -> Values | None:
+        return self._unwritten.lanes(at)
+
+    def _note(self, violation: LaneViolation) -> None:
         super().violation(violation)
         if meaning := _MEANINGS.get(violation.kind):
             violation = replace(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import Arrived, Event, GridAwaited, Made, ProxyFenced, Waited
-from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
+from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.array_access import ArrayAccess
+from mmcore_emulator.sanitizer.early_accesses import EarlyAccesses
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, scope
@@ -22,44 +23,12 @@ from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
+from mmcore_emulator.sanitizer.unwritten_reads import KIND, UnwrittenReads
 
-_TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
 _OUTSIDE = (
     "copies a box of {} that begins at ({}), fastest axis first, outside the tensor of ({}) elements, which whole "
     "boxes cover: it has no element"
 )
-
-
-class EarlyAccesses:
-    """The accesses to global memory before a thread of the block has waited; ``readable`` arrays may be read."""
-
-    def __init__(self, batch: Batch, readable: Collection[Array], record: Record) -> None:
-        self._batch, self._readable, self._record = batch, readable, record
-        self._waited = np.zeros(batch.shape, np.bool_)
-
-    def wait(self, event: GridAwaited) -> None:
-        """Note that threads have waited for the previous launch."""
-        self._waited |= self._batch.spread(event.mask).any(axis=THREAD_AXES, keepdims=True)
-
-    def access(self, accesses: ArrayAccess) -> None:
-        """Check accesses to an array in global memory."""
-        if accesses.access.kind == "load" and any(accesses.array is array for array in self._readable):
-            return
-        early = ~self._waited.reshape(-1)[accesses.threads.lane]
-        if early.any():
-            self._record(accesses.violation("early-access", early, f" {_TOO_EARLY}"))
-
-    def bulk_load(self, transfer: BulkTransfer) -> None:
-        """Check bulk copies from global memory."""
-        allowed = transfer.nbytes == 0
-        for array in self._readable:
-            allowed |= (transfer.begin >= array.base) & (transfer.begin < array.base + array.readable)
-        early = np.zeros(self._batch.shape, np.bool_)
-        early[tuple(transfer.lanes[~allowed.all(axis=1)].T)] = True
-        early &= ~self._waited
-        if early.any():
-            text = always(f"copies global memory in bulk {_TOO_EARLY}")
-            self._record(LaneViolation("early-access", None, transfer.at, early, text))
 
 
 class MemoryHazards(Observer):
@@ -68,6 +37,7 @@ class MemoryHazards(Observer):
     ``instructions`` numbers the instructions that have accessed memory in the launch. ``accumulating`` stores, by
     identity, add to an element in place. ``early`` checks accesses before the previous launch is over; it is None in
     a launch that begins after that. ``missing`` is a clause on what may be missing, for reads of unwritten elements.
+    ``unwritten`` has those that are hazards only if something depends on them.
     """
 
     def __init__(
@@ -82,7 +52,9 @@ class MemoryHazards(Observer):
         early: EarlyAccesses | None,
         record: Record,
         missing: str,
+        unwritten: UnwrittenReads,
     ) -> None:
+        self._unwritten_reads = unwritten
         self._unwritten = f", where nothing has been written: its value may be anything{missing}"
         self._global, self._layout, self._flag_reads, self._instructions = shadows, layout, flag_reads, instructions
         self._accumulating, self._clocks, self._early, self._record = accumulating, clocks, early, record
@@ -288,7 +260,14 @@ class MemoryHazards(Observer):
                 self._clocks.write(flag, lane, releases, adds=accesses.access.kind == "atomic")
 
     def _check_written(self, accesses: ArrayAccess) -> None:
-        self._report("uninitialized-read", accesses, ~accesses.shadow.written[accesses.index], self._unwritten)
+        wrong = ~accesses.shadow.written[accesses.index]
+        if not wrong.any():
+            return
+        read, reads = accesses.violation(KIND, wrong, self._unwritten), self._unwritten_reads
+        if reads.waits(accesses, wrong):
+            reads.wait(read)
+        else:
+            self._record(read)
 
     def _report(self, kind: str, accesses: ArrayAccess, wrong: Flags, text: str) -> None:
         if wrong.any():

@@ -60,6 +60,7 @@ class _BatchState:
     origins: list[Instruction] = field(default_factory=list)  # instructions that have read undefined values
     latest: Values | None = None  # number of the instruction that each lane executed last among them, plus one
     marked: set[int] = field(default_factory=set)  # numbers of the instructions whose undefined values are NaN
+    shared: set[int] = field(default_factory=set)  # numbers of those that have read unwritten shared memory
 
     def reads(self, origin: Instruction) -> str:
         """Return a clause on an instruction that has read an undefined value."""
@@ -149,10 +150,15 @@ class UndefinedMemory:
         ) -> Sequence[Shadow]:
             machine, mask, at = execution
             loaded_shadows: list[Shadow] = []
+            self._addressed(machine, mask, at, shadows[0][0])
+            unread = machine.observers.unwritten(at)
             for number, value in enumerate(results):
                 address, shadow = operands[0][0] + np.uint64(number * bits.itemsize), None
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
                     part = self._loaded_from(machine, name, space, places, lanes, bits, value, unwritten)
+                    if name == "shared" and unread is not None:
+                        part = resized(part, bits) | all_bits(unread & (value.view(bits) == unwritten), bits)
+                        self._state(machine).shared.add(self._number(machine, at))
                     if part is not None:
                         self.note(machine, at, part, lanes, marked=name in ("global", "const"))
                         every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
@@ -187,6 +193,7 @@ class UndefinedMemory:
 
         def stored(execution: Execution, operands: Operands, shadows: Shadows, results: object) -> Sequence[Shadow]:
             machine, mask, at = execution
+            self._addressed(machine, mask, at, shadows[0][0])
             for number, shadow in enumerate(shadows[1]):
                 address = operands[0][0] + np.uint64(number * bits.itemsize)
                 if shadow is None and not self._state(machine).bytes and memory.space not in ("local", "generic"):
@@ -203,15 +210,30 @@ class UndefinedMemory:
 
     def note(self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, marked: bool) -> None:
         """Note that lanes have read an undefined value."""
-        state = self._state(machine)
+        state, number = self._state(machine), self._number(machine, at)
         if state.latest is None:
             state.latest = np.zeros(machine.batch.shape, np.int32)
-        if at not in state.origins:
-            state.origins.append(at)
-        number = state.origins.index(at)
         if marked:
             state.marked.add(number)
         state.latest[machine.batch.spread(lanes) & (shadow != 0)] = number + 1
+
+    def _number(self, machine: Machine, at: Instruction) -> int:
+        """Return the number of an instruction among those that have read undefined values."""
+        origins = self._state(machine).origins
+        if at not in origins:
+            origins.append(at)
+        return origins.index(at)
+
+    def _addressed(self, machine: Machine, mask: Mask | None, at: Instruction, shadow: Shadow) -> None:
+        """Report lanes whose address depends on unwritten shared memory."""
+        state = self._state(machine)
+        if shadow is None or not state.shared:
+            return
+        for origin, here in self._by_origin(machine, machine.batch.spread(mask) & (shadow != 0)):
+            if origin in state.shared and origin is not None:
+                what = state.origins[origin]
+                text = always(f"{state.reads(what)}, and addresses memory{at_line(at)} by one that depends on it")
+                machine.observers.violation(LaneViolation("uninitialized-read", None, what, here, text))
 
     def _by_origin(self, machine: Machine, lanes: Values) -> list[tuple[int | None, Values]]:
         """Return lanes by the number of the instruction that last read an undefined value; None for a register."""
@@ -239,11 +261,12 @@ class UndefinedMemory:
         if not lanes.any():
             return
         first = np.broadcast_to(places, machine.batch.shape)[lanes][0]
-        array = space.at(int(first))
-        if array is None or not self._outputs(array):
+        array, state = space.at(int(first)), self._state(machine)
+        if array is None:
             return
-        state = self._state(machine)
         for origin, here in self._by_origin(machine, lanes):
+            if not self._outputs(array) and origin not in state.shared:
+                continue
             if origin in state.marked:
                 here = here & _is_nan(value)
                 if not here.any():

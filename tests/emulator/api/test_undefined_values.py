@@ -15,6 +15,8 @@ KERNEL = """extern "C" __global__ void f(float* out, const float* in, int k, uns
 # Thread i sets all elements of a local array but element 7. k is 40, bits is 0xff.
 LOCAL = "volatile float t[8]; for (int q = 0; q < 7; ++q) t[q] = q;"
 SHARED = "__shared__ volatile float s[32];"
+# Thread 31 leaves its element unset.
+UNWRITTEN = f"{SHARED} if (i < 31) s[i] = in[i]; __syncthreads();"
 
 HAZARDS = {
     "stored": f"{LOCAL} out[i] = t[(k + 7) % 8];",
@@ -28,6 +30,12 @@ HAZARDS = {
     "the low bits": f"{LOCAL} unsigned u = __float_as_uint(t[(k + 7) % 8]); out[i] = u & bits;",
     "shifted": f"{LOCAL} unsigned u = __float_as_uint(t[(k + 7) % 8]); out[i] = u >> (k - 30);",
     "converted": f"{LOCAL} out[i] = (float)(int)t[(k + 7) % 8];",
+    "unwritten shared memory": f"{UNWRITTEN} out[i] = s[31 - i];",
+    "unwritten times 0": f"{UNWRITTEN} out[i] = fmaf(s[31 - i], 0.0f, in[i]);",
+    "a branch by unwritten memory": f"{UNWRITTEN} if (s[31 - i] > 1.0f) out[i] = __sinf(in[i]); else __trap();",
+    "an address": f"{UNWRITTEN} int at = __float_as_int(s[31 - i]); out[i] = in[at & 31];",
+    "added in memory": f"{UNWRITTEN} atomicAdd(out + i, s[31 - i]);",
+    "unwritten vector": "__shared__ float2 v[32]; if (i < 31) v[i].x = k; __syncthreads(); out[i] = v[31 - i].y;",
 }
 RIGHT = {
     "set": f"{LOCAL} out[i] = t[(k + 6) % 8];",
@@ -39,6 +47,8 @@ RIGHT = {
     "set in shared memory": f"{SHARED} s[i] = in[i]; __syncthreads(); out[i] = s[31 - i];",
     "other lanes": f"{LOCAL} float x = i < 16 ? t[(k + 7) % 8] : 1.0f; if (i >= 16) out[i] = x;",
     "other bytes": "volatile unsigned char b[4]; b[0] = b[1] = 1; out[i] = *(volatile unsigned short*)b;",
+    "unwritten and dropped": f"{UNWRITTEN} float x = s[31 - i]; if (i > 0) out[i] = x;",
+    "unwritten, and not chosen": f"{UNWRITTEN} float x = s[31 - i]; out[i] = i > 0 ? x : 1.0f;",
     "the same either way": f"{LOCAL} out[i] = t[(k + 7) % 8] > 1e30f ? in[k - 40] : in[0];",
 }
 

@@ -44,7 +44,7 @@ def test_both_arrays_are_named_with_the_line_that_leaves_elements_out(change: tu
     for name, line in (("a", 8), ("b", 9)):
         assert f"stale-read of {name} at mm.cu:11" in output
         assert f"of {name}, which line {line} wrote in an earlier step" in " ".join(output.split())
-    assert output.index("stale-read") < output.index("uninitialized-read")
+    assert "uninitialized-read" not in output  # only threads outside of C read what no step has written
 
 
 def test_tiles_with_zeros_are_right(tmp_path: Path) -> None:
