@@ -47,6 +47,9 @@ def grade(
     read = read_task(task)
     if output.resolve() == folder.resolve():
         raise InvalidProblem(f"{output} has the submissions; give another folder for the report")
+    if student is not None and (others := {path.stem for path in _of_others(output, {student})}):
+        count = f"{len(others)} other student{'s' * (len(others) != 1)}"
+        raise InvalidProblem(f"{output} has the report of {count}; give another folder for that of {student} alone")
     several, ignored = _submissions(folder, student, read)
     if ignored:
         say(f"ignored: {', '.join(ignored)} (files of kernels end in {', '.join(KERNELS)})")
@@ -115,11 +118,16 @@ def _write(
 
 def _remove_others(output: Path, students: Collection[str]) -> Sequence[str]:
     """Remove the files of students that have no submission; return their names. Raises OSError."""
-    paths = [path for pattern in _OF_STUDENTS for path in output.glob(pattern)]
-    stale = [path for path in paths if path.stem not in students and not path.stem.startswith(("_", "."))]
+    stale = _of_others(output, students)
     for path in stale:
         path.unlink()
     return sorted({path.stem for path in stale})
+
+
+def _of_others(output: Path, students: Collection[str]) -> Sequence[Path]:
+    """Return the files of further students in a report."""
+    paths = [path for pattern in _OF_STUDENTS for path in output.glob(pattern)]
+    return [path for path in paths if path.stem not in students and not path.stem.startswith(("_", "."))]
 
 
 @contextmanager

@@ -346,6 +346,19 @@ def test_a_student_alone_is_a_files_name(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "Error: --student must be a file's name, not '../ada'\n")
 
 
+def test_a_student_alone_does_not_replace_the_report_of_a_class(tmp_path: Path) -> None:
+    task, report = tmp_path / "task.toml", tmp_path / "report"
+    task.write_text(f'title = "x"\n{SIZES}{RUBRIC}')
+    (report / "students").mkdir(parents=True)
+    for name in ("ada", "bob"):
+        (report / "students" / f"{name}.html").write_text(name)
+    (tmp_path / "mm.cu").write_text(NAIVE)
+    result = mmcore("grade", str(task), str(tmp_path), "-o", str(report), "--student", "ada")
+    said = f"Error: {report} has the report of 1 other student; give another folder for that of ada alone\n"
+    assert (result.exit_code, result.stderr) == (2, said)
+    assert (report / "students" / "bob.html").read_text() == "bob"
+
+
 def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path) -> None:
     submitted, task = tmp_path / "submitted", tmp_path / "task.toml"
     submitted.mkdir()
