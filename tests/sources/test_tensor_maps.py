@@ -9,6 +9,8 @@ import pytest
 
 from mmcore import InvalidKernel, TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
+from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.matrix_load_edits import matrix_load_edits
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import grid, kernel, launch_text
 
@@ -175,6 +177,22 @@ def test_exchanged_coordinates_of_a_copy_are_named(folder: Path) -> None:
     (folder / "my.cu").write_text(exchanged)
     output = command(*shlex.split("run my.cu --device emulator --size 64 --seed 1 --quiet")).output
     assert "with step * BK, blockIdx.y * BM as coordinates of the copy in line 33:" in output
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "load_of_a_header(tile, &map, full, x, y);",
+        'asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),'
+        ' "r"(at(tile)), "r"(x), "r"(y) : "memory");',
+    ],
+    ids=["header", "asm"],
+)
+def test_coordinates_are_exchanged_in_statements_and_calls_of_headers(copy: str) -> None:
+    text = f"__global__ void f(const __grid_constant__ CUtensorMap map, int x, int y)\n{{\n    {copy}\n}}\n"
+    changed = {each.text for each in matrix_load_edits(text.encode(), device_nodes(text, "f"))}
+    exchanged = text.replace('"r"(x), "r"(y)', '"r"(y), "r"(x)') if "asm" in copy else text.replace("x, y);", "y, x);")
+    assert exchanged in changed
 
 
 def test_exchanged_coordinates_of_all_copies_leave_the_storage_of_the_map(folder: Path) -> None:

@@ -38,18 +38,28 @@ def _exchanged_coordinates(source: bytes, nodes: Sequence[Node]) -> Iterator[Edi
     exchanges: dict[tuple[str, int], list[tuple[Node, Node]]] = {}
     for call in (each for each in nodes if each.type == "call_expression"):
         name, arguments = function_name(call), call.child_by_field_name("arguments")
-        if arguments is None or not (name in names or _TENSOR_COPY.search(name)):
+        by = "".join(sorted(maps & {*identifiers(arguments)})) if arguments is not None else ""
+        # A function of a header takes the map.
+        if arguments is None or not (by or name in names or _TENSOR_COPY.search(name)):
             continue
-        by = "".join(sorted(maps & {*identifiers(arguments)}))
         for place, (one, other) in enumerate(itertools.pairwise(arguments.named_children)):
             if text_of(one) != text_of(other) and "&" not in text_of(one) + text_of(other):
                 exchanges.setdefault((by, place), []).append((one, other))
-    for (by, _), pairs in exchanges.items():
+    of_statements = (("", [pair]) for node in nodes for pair in _coordinates(node))
+    for by, pairs in (*((by, pairs) for (by, _), pairs in exchanges.items()), *of_statements):
         for some in [pairs, *([each] for each in pairs if len(pairs) > 1)]:
             (left, right), changes = map(text_of, some[0]), [(one, text_of(other)) for one, other in some]
             changes += [(other, text_of(one)) for one, other in some]
             of_which = f"all copies by {by}" if len(some) > 1 else "the copy"
             yield replaced(source, changes, f"{right}, {left} as coordinates of {of_which}")
+
+
+def _coordinates(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the neighbouring variables among the operands of an asm statement that copies by a tensor map."""
+    if node.type == "gnu_asm_expression" and _TENSOR_COPY.search(text_of(node)):
+        operands = [each.named_children[-1] for each in walk(node) if each.type == "gnu_asm_input_operand"]
+        several = itertools.pairwise(operands)
+        yield from ((one, other) for one, other in several if one.type == other.type == "identifier")
 
 
 def _transposed(source: bytes, load: Node) -> Iterator[Edit]:
