@@ -13,7 +13,7 @@ from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.sizes import size_text
 from mmcore.planning.plan import DEFAULT
-from mmcore.verdict import NOT_EXECUTED, places
+from mmcore.verdict import NOT_EXECUTED, NOT_RUN, places
 from mmcore.view import View, source_of
 
 if TYPE_CHECKING:
@@ -48,20 +48,22 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
     wrong = next((tried for tried in result.sizes if not tried["right"]), None)
     sizes = [each.description for each in program_conditions(result, kernel)] if kernel is not None and wrong else []
     answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
+    missing = [each for each in result.warnings if each.startswith(NOT_RUN)]
     if wrong and not sizes:
-        return f"{answer} at {size_text(vars(result.cell))}; wrong at {size_text(wrong)}"
-    lines = next((each for each in result.warnings if each.startswith(NOT_EXECUTED)), "")
+        return "; ".join([f"{answer} at {size_text(vars(result.cell))}", f"wrong at {size_text(wrong)}", *missing])
     if not result.not_tried:
-        return f"{answer}; {lines}" if lines else answer
+        lines = [each for each in result.warnings if each.startswith(NOT_EXECUTED)]
+        return "; ".join([answer, *lines[:1], *missing])
     shown = size_text(vars(result.cell))
     others = sum(size_text(each) != shown for each in result.sizes)
     more = f" and {others} more size{'s' * (others > 1)}" if others else ""
-    return f"{answer} at {shown}{more}; not tried at other sizes: {result.not_tried}"
+    return "; ".join([f"{answer} at {shown}{more}", *missing, f"not tried at other sizes: {result.not_tried}"])
 
 
 def warnings_beside(answer: str, result: Result) -> list[str]:
-    """Return the warnings of a result, without the one that its verdict ``answer`` repeats."""
-    return [each for each in result.warnings if not answer.endswith(each)]
+    """Return the warnings of a result, without those that its verdict ``answer`` repeats."""
+    repeated = {*answer.split("; ")}
+    return [each for each in result.warnings if each not in repeated]
 
 
 def program_conditions(result: Result, kernel: Kernel) -> Sequence[Constraint]:

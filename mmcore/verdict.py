@@ -49,6 +49,9 @@ class Findings:
 NOT_EXECUTED = "not executed at any size: "
 """The beginning of a warning about lines that no size executed, which the verdict repeats."""
 
+NOT_RUN = "not run: "
+"""The beginning of a warning about a part of a kernel's work that no size runs, which the verdict repeats."""
+
 EXTENTS = ("all", "size", "hazards")
 """How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
 hazards of the code alone, which are remembered."""

@@ -131,6 +131,12 @@ def test_a_wrong_step_to_the_next_product_of_the_programs_batch_is_a_fault(
     assert result.exit_code == bool(fault)
     named = command("run", "my.cu", "--size", "64", "--device", "emulator", "--quiet")
     assert (named.exit_code, "warning: batch-step" in named.stdout) == (0, bool(fault))
+    conditions, others = (
+        "TEST PASS if m, n and k are multiples of 16",
+        "; not run: all products of the batch but the first",
+    )
+    assert named.stdout.splitlines()[-1] == conditions + ("" if "n = 1" in sizes else others)
+    assert "warning: not run" not in named.stdout
 
 
 def test_the_hint_rounds_a_grid_up_behind_a_macro_of_a_statement(
@@ -311,6 +317,16 @@ def test_sums_of_repeated_launches_are_named_unless_c_is_set_between(calls: str,
     host = HostCode(f"{head}\ncudaMemset(c, 0, n * n * 4);\n{calls.replace('LAUNCH', launch)}\n}}\n")
     found = [(bug.kind, bug.line) for bug in repeated_sums(host, host.launches, "c")]
     assert found == ([("repeated-sum", line)] if line else [])
+
+
+def test_a_batch_with_a_wrong_step_does_not_conform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    kernel = BATCH[: BATCH.index("void f(")].replace("float s", "if (y >= M || x >= N) return;\n    float s")
+    kernel = kernel.replace("C[b * M * N + ", "C[")
+    (tmp_path / "my.cu").write_text(kernel)
+    result = command("conform", "my.cu", "--device", "emulator", "--quiet")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (1, "file.my: DOES NOT CONFORM: product")
 
 
 def test_conform_warns_of_a_kernel_that_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -615,12 +615,39 @@ void f(int M, int N, int K) { mul<<<dim3((N + 15) / 16, (M + 15) / 16, 8), dim3(
 def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
     found = inferred(BATCH)
     assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
-    assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
+    assert (found.attributes["launch"].grid, found.batch_faults) == ("ceil(n / 16), ceil(m / 16)", ())
+    assert found.warnings == ("not run: all products of the batch but the first",)
     wrong = BATCH.replace("b * M * K", "b * M * N")
     fault = "goes M·N elements from one A of the batch to the next; a matrix A has K·M"
     assert inferred(wrong).batch_faults == ((6, fault),)
     moved = wrong.replace("float s", "const float *P = A + b * M * N;\n    float s").replace("A[b * M * N + ", "P[")
     assert inferred(moved).batch_faults == ((5, fault),)
+
+
+@pytest.mark.parametrize("parameter", [", int batch", ""])
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        (
+            "C[b * M * N + y",
+            "C[y",
+            "stores each product of the batch at the place of the first: no index into C has a step",
+        ),
+        ("b * K * N", "b * K", "goes K elements from one B of the batch to the next; a matrix B has K·N"),
+        ("B[b * K * N + i", "B[i", ""),  # all products share B
+    ],
+)
+def test_each_product_of_a_batch_has_a_matrix_of_its_own(parameter: str, right: str, wrong: str, fault: str) -> None:
+    text = BATCH[: BATCH.index("void f(")].replace(", int batch", parameter).replace(right, wrong)
+    found = inferred(text)
+    assert [message for _, message in found.batch_faults] == ([fault] if fault else [])
+    assert found.warnings == ("not run: all products of the batch but the first",)
+
+
+def test_a_batch_whose_c_another_function_finds_is_right() -> None:
+    text = BATCH.replace("C[b * M * N + y * N + x] = s;", "store(C, y * N + x, M * N, s);")
+    store = "__device__ void store(float *C, int i, int step, float s) { C[blockIdx.z * step + i] = s; }"
+    assert inferred(store + text).batch_faults == ()
 
 
 def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:

@@ -20,7 +20,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.verdict import NOT_EXECUTED, missing_lines, places, warnings_of_source
+from mmcore.verdict import NOT_EXECUTED, NOT_RUN, missing_lines, places, warnings_of_source
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
@@ -152,7 +152,8 @@ def summary(conformance: Conformance) -> str:
         lines = missing_lines(conformance.not_executed)
         fixed = tested_sizes(conformance.kernel, (each.case for each in conformance.of("product") if each.case))
         result = f"CONFORMS{conformance.configs and f' in {conformance.configs}'}{fixed and f' with {fixed}'}"
-        result += f"; {NOT_EXECUTED}{lines}" if lines else ""
+        not_run = [each for each in warnings_of_source(conformance.kernel.name) if each.startswith(NOT_RUN)]
+        result = "; ".join([result, *([f"{NOT_EXECUTED}{lines}"] if lines else []), *not_run])
         result = f"NOT TESTED: {conformance.untested}" if conformance.untested else result
     return f"{conformance.kernel.name}: {result}"
 

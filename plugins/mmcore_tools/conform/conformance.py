@@ -18,7 +18,7 @@ from mmcore.executor.choose_device import device_name
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
-from mmcore.registry import referenced_kernel
+from mmcore.registry import referenced_kernel, registry
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.launch_facts import config_options, launch_command, reference_words
@@ -221,6 +221,7 @@ class _Tests:
             what = f"compute capability {capability}, {config}"
             yield what, self._fit(what, [case for case in cases.allowed if case.config == config], capability)
         yield "the usual reading", self._usual_reading(cases)
+        yield "the batch", self._batch()
         yield "the declared bugs", self._known_bugs(cases.violating, outcomes)
 
     def _ask(self, device: str, function: str, *arguments: Any) -> Any:
@@ -309,6 +310,12 @@ class _Tests:
                 if each.kind == "unusual-reading":
                     reason = f"{each.message}; try {each.hint}"
                     yield Outcome("product", str(smallest), FAILED, reason, launch_command("run", smallest.cell))
+
+    def _batch(self) -> Iterator[Outcome]:
+        """Yield a failure for each wrong step to the next product of a batch: the first product alone is run."""
+        if (file := registry().files.get(self.kernel.name)) is not None:
+            for bug in (each for each in file.bugs if each.kind == "batch-step"):
+                yield Outcome("product", "the batch", FAILED, str(bug), shlex.join(["mmcore", "run", *file.words]))
 
     def _known_bugs(self, violating: Sequence[Case], outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
         """Yield failures for a kernel with known bugs: the symptoms found, or a declaration that no test confirms.

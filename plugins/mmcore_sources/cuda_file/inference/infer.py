@@ -13,6 +13,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.sizes import Sizes
+from mmcore.verdict import NOT_RUN
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.arithmetic import line_of_tf32, may_have_wide_sums
 from mmcore_sources.cuda_file.inference.batches import WrongStep, is_one_product, wrong_steps
@@ -95,7 +96,9 @@ def infer(
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
     of_batch = _batch_faults(kernel, product)
     steps = (str(step) for step, fault in of_batch if not fault)
-    warnings = (*launch.warnings, *_warnings(kernel, product), *steps)
+    several = product.roles.batch and not is_one_product(kernel.launched)
+    others = (f"{NOT_RUN}all products of the batch but the first",) if several else ()
+    warnings = (*launch.warnings, *_warnings(kernel, product), *steps, *others)
     factors = {name: each.value for name, each in product.factors.items()}
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
