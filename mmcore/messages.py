@@ -30,12 +30,13 @@ def quoted(text: str) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return "did you mean …?" with the names that begin like a mistyped one or are similar; "" if none is."""
+    """Return "did you mean …?" with names that begin like a mistyped one, are similar, or end in it; "" for none."""
     import difflib  # only for a name that was mistyped
 
     known = [*names]
     begun = [each for each in known if each.startswith(name)]
-    near = begun[:3] or difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.5)
+    ending = [each for each in known if each.endswith(f"_{name}")]
+    near = begun[:3] or ending[:3] or difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

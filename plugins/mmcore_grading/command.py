@@ -91,7 +91,7 @@ def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) ->
     full = sum(each.points >= task.points for each in grades)
     points = f"{full} with all {task.points:g} points"
     if pairs is None:
-        return points
+        return f"{points}, similar ones not looked for (pip install 'mmcore-cuda[grade]')"
     count = len(groups(pairs))
     return f"{points}, {count or 'no'} group{'s' * (count != 1)} of similar submissions"
 

@@ -127,7 +127,8 @@ def _alike(group: Group) -> str:
 def _pairs_of(group: Group, pairs: Sequence[Pair]) -> str:
     """Return a list of the most similar pairs of a group, with links to their pages."""
     own = [pair for pair in pairs if pair.first in group.students]
-    links = (f"{_link(pair.first)}, {_link(pair.second)}: {100 * pair.part:.0f} %" for pair in own[:_MOST_PAIRS])
+    links = [f"{_link(pair.first)}, {_link(pair.second)}: {100 * pair.part:.0f} %" for pair in own[:_MOST_PAIRS]]
+    links += [f"{len(own) - _MOST_PAIRS} more pairs in grades.json"] if len(own) > _MOST_PAIRS else []
     return f"<ul>{''.join(f'<li>{each}</li>' for each in links)}</ul>"
 
 

@@ -60,6 +60,10 @@ SIZES = '[sizes]\nshown = ["32"]\n'
             "rubric 1: there is no counter 'global_load_sector'; did you mean global_load_sectors?",
         ),
         (
+            f'title = "x"\n{SIZES}{COUNTS}counter = "sectors"\n',
+            "there is no counter 'sectors'; did you mean global_load_sectors or global_store_sectors or global_atomic_",
+        ),
+        (
             f'title = "x"\n{SIZES}{COUNTS}counter = "warm"\n',
             "rubric 1: there is no counter 'warm'; mmcore profile --json prints all",
         ),
@@ -550,6 +554,9 @@ def test_similar_submissions_are_in_groups() -> None:
     assert several_pairs.count("<li>") == sum(pair.first in "abcf" for pair in pairs)
     count = [_words(TWO, [], several).partition("points, ")[2] for several in (pairs, pairs[:1], [])]
     assert count == [f"{each} of similar submissions" for each in ("2 groups", "1 group", "no groups")]
+    assert "similar ones not looked for" in _words(TWO, [], None)
+    many = [Pair("a", f"b{number}", 1.0) for number in range(12)]
+    assert "<li>2 more pairs in grades.json</li></ul>" in class_page(TWO, [], many)
 
 
 def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
