@@ -37,6 +37,7 @@ KERNELS = (
     "warp",
     "threads",
     "grid",
+    "rounded",
 )
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
 

@@ -34,6 +34,8 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
 )
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole, whole_cell
 from mmcore_sources.cuda_file.hints.whole_tiles import of_right_tiles
+from mmcore_sources.cuda_file.repairs.edits import device_nodes
+from mmcore_sources.cuda_file.repairs.product_edits import rounded_products
 from mmcore_sources.cuda_file.repairs.trial import parameter_roles
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -154,7 +156,9 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
                if value != getattr(kernel, name) and name not in file.reference}  # fmt: skip
     if factors:
         yield " ".join(f"--{name} {value:g}" for name, value in factors.items()), factors
-    narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
+    narrow = (
+        kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32" and not _rounds_products(kernel)
+    )
     if narrow:
         yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}
     if kernel.dtype == "float32":
@@ -170,6 +174,12 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for layout in ("B", "ABC") if narrow else ():
         both = {"accumulator": kernel.dtype, "column_major": layout}
         yield f"--accumulator {kernel.dtype} --column-major {layout}", both
+
+
+def _rounds_products(kernel: Kernel) -> bool:
+    """Return whether a kernel converts rounded products to float; its sums are wide then."""
+    nodes = device_nodes(kernel.source_text(), kernel.entry.partition("<")[0])
+    return any(True for _ in rounded_products(nodes))
 
 
 def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:

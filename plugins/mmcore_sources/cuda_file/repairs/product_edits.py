@@ -9,11 +9,16 @@ from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _ELEMENTS = ("subscript_expression", "pointer_expression")
+_TO_FLOAT = ("__half2float", "__bfloat162float")
 _FLOAT = re.compile(r"float (alpha|beta)\b", re.IGNORECASE)
 
 
 def product_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources that multiply two elements which a line adds, subtracts or divides, and factors of more digits."""
+    for call, factors in rounded_products(nodes):
+        name = text_of(call.children[0])
+        new = " * ".join(f"{name}({text_of(each)})" for each in factors)
+        yield replaced(source, [(call, new)], f"{new} instead of {text_of(call)}")
     for node in (each for each in nodes if each.type == "binary_expression"):
         left, sign, right = node.children
         if left.type == "binary_expression" and text_of(left.children[1]) in ("+", "-"):
@@ -23,6 +28,16 @@ def product_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             what = f"{first} * {second} instead of {first} {text_of(sign)} {second}"
             yield replaced(source, [(sign, "*")], what)
     yield from _rounding_factors(source, nodes)
+
+
+def rounded_products(nodes: Sequence[Node]) -> Iterator[tuple[Node, Sequence[Node]]]:
+    """Yield conversions to float of a product that 16 bits have rounded, each with the two factors."""
+    for call in (each for each in nodes if each.type == "call_expression"):
+        arguments = call.children[1].named_children
+        if text_of(call.children[0]) in _TO_FLOAT and len(arguments) == 1 and arguments[0].type == "binary_expression":
+            left, sign, right = arguments[0].children
+            if text_of(sign) == "*":
+                yield call, (left, right)
 
 
 def _rounding_factors(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
