@@ -588,7 +588,6 @@ def test_a_path_for_vectors_is_run_with_remainders_beyond_the_numbers_of_its_con
     tmp_path: Path, condition: str, right: bool
 ) -> None:
     text = LARGE.replace("CONDITION", condition).replace("BARRIER", "__syncthreads();")
-    text = text.replace("        for (int p = 0; p < k", "#pragma unroll 1\n        for (int p = 0; p < k")
     text = text if right else text.replace("row < m && t + x < k ?", "row < m ?")
     found = examination(kernel(tmp_path, source=text, launch=covering, configs=[{"block": (16, 16)}]))
     assert (found.wrong is None) == right

@@ -80,11 +80,11 @@ def conditions(function: Function) -> list[Condition]:
     """
     slices = _Slices(function)
     found = []
-    for instruction in function.body:
+    for index, instruction in enumerate(function.body):
         compared = _as_comparison(instruction)
         if _compares_integers(compared):
             (result, *_) = destinations(compared) or (None,)
-            outcome = None if result is None else slices.result(compared, result, 0)
+            outcome = None if result is None else slices.result(slices.with_last_values(compared, index), result, 0)
             if outcome is not None and any(_varies(leaf) for leaf in leaves(outcome)):
                 found.append(Condition(instruction, outcome))
     return found
@@ -150,6 +150,22 @@ class _Slices:
                     if isinstance(counter, Register):
                         self.compared.setdefault(counter, []).append(limit)
         self.parameters = {parameter.name for parameter in self.function.parameters}
+
+    def with_last_values(self, instruction: Instruction, index: int) -> Instruction:
+        """Return the instruction at an index with the values that its block gave last to registers as operands.
+
+        The compiler counts down what is left of a loop in the register that it has compared before.
+        """
+        first = max((start for start in self.function.labels.values() if start <= index), default=0)
+        operands = list(instruction.operands)
+        for position, operand in enumerate(operands[1:], 1):
+            if isinstance(operand, Register) and len(self.definitions.get(operand, ())) > 1:
+                before = self.function.body[first:index]
+                last = next((each for each in reversed(before) if operand in destinations(each)), None)
+                if last is not None and last.guard is None and operand not in last.operands[1:]:
+                    operands[position] = value = Register(f"{operand.name} of {last.line}.{index}", operand.type)
+                    self.definitions[value] = [last]
+        return replace(instruction, operands=tuple(operands))
 
     def operand(self, operand: Operand, depth: int) -> Expression | None:
         """Return the expression of an operand; None if it is not known."""
