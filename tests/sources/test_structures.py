@@ -97,3 +97,14 @@ __global__ void mul(Matrix A, Matrix B, Matrix C)
 int main() {{ {copies} mul<<<dim3(C.width / 16, C.height / 16), dim3(16, 16)>>>(A, B, C); }}
 """
     assert inferred(text).launched_sizes == (640, 640, 640)
+
+
+def test_a_launch_names_the_size_of_a_structure_of_a_header(folder: Path) -> None:
+    structure, host = (
+        "struct Stage { float a[16], b[16]; };\n",
+        HOST.format(kernel="", code="mul<<<4 * w, 64, sizeof(Stage)>>>(x, y, z, w);"),
+    )
+    (folder / "mul.cuh").write_text(structure + NAIVE)
+    (folder / "main.cu").write_text('#include "mul.cuh"\n' + host)
+    result = command("show", "main.cu")
+    assert "shared bytes: 128" in result.output

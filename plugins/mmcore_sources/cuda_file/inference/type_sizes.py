@@ -41,7 +41,10 @@ class _Member(NamedTuple):
 
 
 def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = None) -> Size | None:
-    """Return the size of a type of a file, that of the reader's host function by default; None if it is unknown."""
+    """Return the size of a type of a file, that of the reader's host function by default; None if it is unknown.
+
+    The other files of the program may define it, such as a header.
+    """
     file = root_of(reader.scope) if file is None and reader.scope is not None else file
     if nbytes := _bytes_of(reader.source.types.get(type_, type_)):
         return Size(ast.Constant(nbytes), nbytes)
@@ -50,7 +53,9 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
         return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
     qualified, _, listed = type_.removeprefix("struct ").partition("<")
     name = qualified.rpartition("::")[2].strip()
-    structure = _structure_named(file, name)
+    files = (file, reader.source.root, *(root for _, root in reader.source.others))
+    several = ((each, _structure_named(each, name)) for each in files)
+    file, structure = next((each for each in several if each[1] is not None), (file, None))
     if structure is None and name == "barrier" and listed.endswith("thread_scope_block>"):
         return Size(ast.Constant(_BYTES[name]), _BYTES[name])
     if structure is None or depth > _DEEPEST:
