@@ -111,6 +111,25 @@ def test_a_choice_between_other_numbers_than_the_compared_ones_is_no_minimum() -
     assert "min" not in block_and_grid(kernel(text))[1]
 
 
+@pytest.mark.parametrize(("blocks", "expected"), [("(SIDE + 15) / 16", "ceil(n / 16), ceil(m / 16)"), ("24", "24, 24")])
+def test_blocks_that_count_a_constants_tiles_are_those_of_a_size_though_the_kernel_counts_them(
+    blocks: str, expected: str
+) -> None:
+    text = """
+#define SIDE 1000
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < gridDim.x; t++)
+        for (int p = t * 16; p < t * 16 + 16; p++) sum += p < k ? A[row * k + p] * B[p * n + column] : 0;
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+void call(float *a, float *b, float *c, int s) { mul<<<dim3(BLOCKS, BLOCKS), dim3(16, 16)>>>(a, b, c, s, 7, s); }
+""".replace("BLOCKS", blocks)
+    assert block_and_grid(kernel(text))[1] == expected
+
+
 def test_a_cluster_is_read_from_the_attributes_of_a_launch() -> None:
     code = (
         "const int wide = 2; cudaLaunchConfig_t c; c.gridDim = dim3((N + 23) / 24 * 2, M); c.blockDim = 96;"

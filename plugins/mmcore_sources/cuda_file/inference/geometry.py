@@ -64,7 +64,9 @@ def launched(
             extent = extent_of(of_axis, launch, position)
             wanted = _covered(axis, layout)
             whole = constant(extent) != 1 and not names_in(extent) & set(SIZES)
-            if wanted and whole and "gridDim" not in text_of(body.function.body):
+            # Blocks that know their number may go over all tiles, unless they are as many as a size has tiles.
+            bound = "gridDim" not in text_of(body.function.body) or _is_quotient(extent)
+            if wanted and whole and bound:
                 name, extent = host_constant(of_axis, launch, position, wanted, body)
                 taken += f"; {name} is taken to be {wanted}"
             extents.append(extent)
@@ -95,6 +97,11 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
         what = f"{launch.place} exchanges grid and block: {first_grid}"
         shape = "x".join(map(str, numbers))
         raise LacksOption(f"{what}, but {names} are {_few(first)} and {_few(second)}", f"--block {shape}")
+
+
+def _is_quotient(extent: ast.expr) -> bool:
+    """Return whether an extent of a grid is a number of parts, such as ``ceil(1000 / 16)``."""
+    return any(isinstance(each, ast.Div | ast.FloorDiv) for each in ast.walk(extent))
 
 
 def _few(extents: Sequence[ast.expr]) -> str:
