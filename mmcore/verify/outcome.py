@@ -104,8 +104,8 @@ class Verification:
 
     @property
     def extent(self) -> str:
-        """The number of wrong elements in a sentence, which mentions if none of them is ordinary."""
-        unusual = self.mismatch is not None and not self.mismatch.is_ordinary
+        """The number of wrong elements in a sentence, which mentions if ordinary ones are right."""
+        unusual = self.mismatch is not None and not self.mismatch.is_ordinary and self.wrong < self.compared
         note = ": those that should be zero, tiny or huge" if unusual else ""
         return f"{self.wrong} of the {self.compared} elements compared are wrong{note}"
 
