@@ -64,10 +64,13 @@ def test_a_wrong_stride_at_the_sizes_of_the_program_is_a_fault_in_its_line(folde
     assert result.exit_code == 1
 
 
-def test_a_wrong_stride_in_a_header_is_a_fault_of_the_header(folder: Path) -> None:
+@pytest.mark.parametrize("launched", ["my.cu", "main.cu"])
+def test_a_wrong_stride_in_a_header_is_a_fault_of_the_header(launched: str, folder: Path) -> None:
     function, host = UNEQUAL.split("\nvoid ")
     (folder / "maps.cuh").write_text("#pragma once\n\n" + function.replace("4ull * w", "4ull * h") + "\n")
-    (folder / "my.cu").write_text(source(f"void {host}").replace("constexpr", '#include "maps.cuh"\nconstexpr', 1))
+    (folder / "my.cu").write_text(source(""))
+    text = source(f"void {host}") if launched == "my.cu" else f"constexpr int W = 1;\nvoid {host}"
+    (folder / launched).write_text(text.replace("constexpr", '#include "maps.cuh"\nconstexpr', 1))
     output = command(*shlex.split("run my.cu --device emulator --size 64")).output
     assert "wrong-stride at maps.cuh:3: the tensor map of A steps by 4 * m = 256 bytes from row to row" in output
     assert "boxes of 32×8 (encoded in line 3 of maps.cuh)" in " ".join(output.split())

@@ -166,7 +166,7 @@ def _inferred(
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         named = [(each.name, content) for each, content in headers]
-        others = launching_sources(path, text)
+        others = launching_sources(path, text, [name for name, _ in named])
         return infer(path, text, options, named, others)
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None

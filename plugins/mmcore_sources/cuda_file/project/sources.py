@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mmcore.files import read_text
@@ -13,13 +15,15 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, parse
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MOST_FILES, _MOST_BYTES = 300, 1 << 18
 
 
-def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
+def launching_sources(path: Path, text: str, headers: Collection[str]) -> tuple[tuple[str, str], ...]:
     """Return the names and texts of the project's sources with a launch that a file lacks, at most one for each kernel.
 
-    A source that defines a kernel of the same name launches its own.
+    Those beside a source that it includes follow, except the file itself and its own ``headers``. A source that defines
+    a kernel of the same name launches its own.
     """
     program = read_program(text)
     launched = {each.name.rpartition("::")[2] for each in program.launches}
@@ -33,10 +37,19 @@ def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
         mentioned = names & {*identifiers(parse(content.encode()))}  # in comments, a name may be any word
         if mentioned and not mentioned & {each.word for each in read_program(content).functions}:
             found[other.name] = content
+            found |= {name: each for name, each in _included(other, content) if name not in (path.name, *headers)}
             names -= mentioned
             if not names:
                 break
     return tuple(found.items())
+
+
+def _included(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of the files that a source includes by a path from its own folder."""
+    for name in _INCLUDE.findall(text):
+        with contextlib.suppress(OSError):
+            if (other := path.parent / name).stat().st_size <= _MOST_BYTES:
+                yield other.name, read_text(other, "replace")
 
 
 def sources_of_project(path: Path) -> Iterator[tuple[Path, str]]:
