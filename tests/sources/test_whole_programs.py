@@ -387,11 +387,16 @@ def test_a_comment_may_be_in_any_encoding(folder: Path) -> None:
     assert run("--size 32").exit_code == 0
 
 
-def test_shared_memory_that_is_given_need_not_be_read(folder: Path) -> None:
-    text = KERNEL + MAIN.replace("block>>>", "block, bytes>>>").replace("SIZE", "int N = 64")
-    (folder / "my.cu").write_text(text.replace("GUARD", ""))
-    assert "--shared 49152" in run().stderr
-    assert run("--shared 0").exit_code == 0
+@pytest.mark.parametrize(("array", "status"), [("", 0), ("extern __shared__ float tile[];\n", 2)])
+def test_shared_memory_that_is_not_read_need_not_be_given(array: str, status: int, folder: Path) -> None:
+    """Another kernel may use the shared memory that a host function gets as its argument."""
+    other = "__global__ void warm(float *x) { extern __shared__ float own[]; own[0] = x[0]; }\n"
+    launch = "mul<<<dim3((N + 15) / 16, (N + 15) / 16), dim3(16, 16), bytes>>>(a, b, c, N);"
+    host = f"void call(float *a, float *b, float *c, int N, size_t bytes) {{ {launch} }}\n"
+    (folder / "my.cu").write_text(array + other + KERNEL.replace("GUARD", "") + host)
+    result = run("--entry mul --size 64")
+    assert (result.exit_code, "--shared 49152" in result.stderr) == (status, status == 2), result.output
+    assert run("--entry mul --size 64 --shared 0").exit_code == 0
 
 
 def test_a_device_function_is_found_in_another_file_of_the_project(folder: Path) -> None:

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 
 from mmcore.kernel.geometry import ceil_div
+from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.host_calls import function_name
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.type_sizes import type_size
@@ -78,3 +80,20 @@ def _sum(parts: list[ast.expr]) -> ast.expr:
     for each in others:
         total = ast.BinOp(total, ast.Add(), each)
     return total
+
+
+def may_use_dynamic_memory(source: Program, body: Body) -> bool:
+    """Return whether a kernel, or a function that it may call, declares an ``extern __shared__`` array."""
+    roots = (root_of(body.function.body), source.root, *(root for _, root in source.others))
+    return any(_UNSIZED.search(_without_other_kernels(root, body.function.word)) for root in roots)
+
+
+def _without_other_kernels(root: Node, name: str) -> str:
+    """Return the text of a file without the kernels of other names."""
+    text = root.text or b""
+    functions = [each for each in walk(root) if each.type == "function_definition" and function_name(each) != name]
+    for each in functions:
+        head, _, _ = (each.text or b"").partition(b"{")
+        if b"__global__" in head:
+            text = text.replace(each.text or b"", b"")
+    return text.decode(errors="replace")

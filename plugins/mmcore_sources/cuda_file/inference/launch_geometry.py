@@ -19,7 +19,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import body_geometry, geometry
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
-from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes
+from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes, may_use_dynamic_memory
 from mmcore_sources.cuda_file.inference.copied_tiles import layout_of_copies
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
@@ -60,7 +60,11 @@ def launch_geometry(
         hosts = geometry.host_sizes(launch, roles, [each.name for each in function.parameters])
         passed = {name: ast.Name(several[0]) for name, several in hosts.items() if len({*several}) == 1}
         of_block = replace(reader, names={**passed, **unknown_extents(reader, launch), **reader.names})
-        shared = None if "shared" in given else launched_bytes(of_block, launch)
+        try:
+            shared = None if "shared" in given else launched_bytes(of_block, launch)
+        except LacksOption:
+            if may_use_dynamic_memory(source, body):
+                raise
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
