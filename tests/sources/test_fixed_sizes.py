@@ -109,6 +109,14 @@ def test_a_source_of_large_tiles_is_compiled_for_several_blocks(
     assert (status == 0, "at 256×256×256" in said) == (passes, not passes), said
 
 
+def test_remainders_of_large_tiles_are_tried_in_any_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = LARGE_TILE.replace("auto constexpr M = 4096;\nstd::size_t constexpr N = 4096, K = 4096;\n", "")
+    passed = passed.replace("float *C)", "float *C, int N)").replace("i < K", "i < N").replace("* K + i", "* N + i")
+    passed = passed.replace("float *a, *b, *c;", "float *a, *b, *c; int N = 512;").replace("M / 128", "N / 128")
+    status, said = run(passed.replace("(a, b, c)", "(a, b, c, N)"), tmp_path, monkeypatch)
+    assert (status, said.rstrip().endswith("TEST PASS if m, n and k are multiples of 128")) == (0, True), said
+
+
 @pytest.mark.parametrize("type_", ["constexpr int", "static const unsigned"])
 def test_constants_of_one_declaration_are_redefined_like_macros(type_: str) -> None:
     declared = f"{type_} M = 256, N = 128, K = 512;"

@@ -702,6 +702,8 @@ def test_instances_of_host_templates_are_host_code(folder: Path) -> None:
         ("struct { int side; } cases[] = {{64}, {96}}; for (auto &each : cases) { int N = each.side; LAUNCH }", 16),
         ("int cases[][2] = {{64, 1}, {90, 1}}; for (int i = 0; i < 2; i++) { int N = cases[i][0]; LAUNCH }", 0),
         ("for (int turn = 0; turn < 10; turn++) { int N = 640; LAUNCH }", 16),
+        ("int N = 640; LAUNCH float s = 0; for (int i = 0; i < N; i++) { s += a[i * N]; c[i * N] += s; }", 16),
+        ("int N = 640; N += read(); LAUNCH", 0),
     ],
 )  # fmt: skip
 def test_sizes_in_lists_and_loops_are_those_of_the_program(main: str, multiple: int) -> None:

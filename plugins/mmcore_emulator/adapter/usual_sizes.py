@@ -31,25 +31,31 @@ class UsualSizes(AllowedSizes):
 
     @cached_property
     def early(self) -> list[Size]:
-        """The first two sizes, one of several tiles, and those with more than one pass of the grid."""
-        more = (self._affordable(size) for size in (*self._several_tiles(), *self._beyond_grid(1)))
+        """The first two sizes, those that these lack, and those with more than one pass of the grid."""
+        more = (self._affordable(size) for size in (*self._missing(), *self._beyond_grid(1)))
         return [*self._all[:2], *more]
 
-    def _several_tiles(self) -> Iterator[Size]:
-        """Yield a square with two tiles along each side if each affordable size has but one, as of large tiles.
+    def _missing(self) -> Iterator[Size]:
+        """Yield a square of two tiles along each side, and one with remainders, if no affordable size is such a one.
 
-        One block alone shows no exchanged indexes of blocks.
+        One block alone shows no exchanged indexes of blocks, and whole tiles show no missing guards.
         """
-        rows, columns = self.tile
+        (rows, columns), tile = self.tile, max(self.tile)
+        kernel, remainder = replace(self.kernel, program_sizes=()), tile // 2 + 3
 
         def has_several(problem: Problem) -> bool:
             return problem.m > rows and problem.n > columns
 
-        if not any(has_several(each.problem) for each in self._all):
-            kernel, tile = replace(self.kernel, program_sizes=()), max(self.tile)
-            squares = (kernel.square_problem(count * tile, self.config) for count in (2, 3, 4, 8))
-            found = (Size(each, "several tiles") for each in squares if has_several(each))
-            yield from itertools.islice(found, 1)
+        def has_rest(problem: Problem) -> bool:
+            return not self.is_whole(problem)
+
+        for why, holds, leasts in (
+            ("several tiles", has_several, (2 * tile, 3 * tile, 4 * tile, 8 * tile)),
+            ("tiles with remainders", has_rest, (tile + remainder, 2 * tile + remainder)),
+        ):
+            if not any(holds(each.problem) for each in self._all):
+                squares = (kernel.square_problem(least, self.config) for least in leasts)
+                yield from itertools.islice((Size(each, why) for each in squares if holds(each)), 1)
 
     def whole_passes(self, k: int) -> list[Size]:
         """Return sizes of whole tiles with more than one pass of the grid, and a k, that may be run in any case."""

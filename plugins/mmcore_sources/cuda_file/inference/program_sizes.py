@@ -149,7 +149,10 @@ def _changes(launch: HostLaunch) -> bool:
     for node in walk(launch.scope):
         step = node.type == "update_expression"
         step |= node.type == "assignment_expression" and text_of(node.children[1]) in _STEPS
-        if step and node not in heads and names & {*identifiers(node)}:
+        target = node.child_by_field_name("left") or node.child_by_field_name("argument") if step else None
+        if target is None or target.type not in ("identifier", "field_expression") or node in heads:
+            continue
+        if names & {*identifiers(target)}:
             return True
     return False
 
