@@ -13,6 +13,7 @@ from mmcore.registry import registry
 from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
+from mmcore_sources.cuda_file.host_bugs.narrow_indexes import narrow_indexes
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
 from mmcore_sources.cuda_file.inference.infer import infer
@@ -265,6 +266,21 @@ int main()
     messages = [each.message for each in bugs if each.kind == "wrong-leading-dimension"]
     assert len(messages) == len(found)
     assert all(any(each in message for message in messages) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("declared", "most"),
+    [
+        ("const short row = blockIdx.y * 16 + threadIdx.y", "32,767"),
+        ("std::uint16_t row = blockIdx.y * 16 + threadIdx.y", "65,535"),
+        ("short row = threadIdx.y * 2, other = blockIdx.x", ""),
+        ("int row = blockIdx.y * 16 + threadIdx.y", ""),
+    ],
+)
+def test_a_place_of_a_block_in_16_bits_is_found(declared: str, most: str) -> None:
+    text = f"__global__ void mul(const float *A, const float *B, float *C, int n)\n{{\n    {declared};\n}}\n"
+    bugs = [*narrow_indexes(text, "mul")]
+    assert [(each.line, most in each.message) for each in bugs] == ([(3, True)] if most else [])
 
 
 def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import exchanged_matrices, unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.leading_dimensions import other_rows
+from mmcore_sources.cuda_file.host_bugs.narrow_indexes import narrow_indexes
 from mmcore_sources.cuda_file.host_bugs.other_kernels import other_kernels
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
@@ -71,6 +72,7 @@ def host_bugs(
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
     found += other_rows(host, launch, arguments, inferred.attributes["column_major"]) if launch else ()
     found += unaligned_tiles(text, arguments)
+    found += narrow_indexes(text, entry)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
     found += [Bug(each.kind, each.line, each.fault, file=each.file) for each in encoded_layouts(arguments)]
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
