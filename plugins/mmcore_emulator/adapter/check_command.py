@@ -78,18 +78,19 @@ def _answer_about(
         examination = examined(cell)
         tried = examination.tried
         violations = examination.faults or (unusual_reading(tried[0].cell, declaration) if tried else ())
-        reminders = [examination.reminder] if examination.reminder else []
-        result = replace(result, violations=violations, warnings=(*result.warnings, *reminders))
+        known = {(each.kind, each.source, each.line) for each in result.warnings}
+        further = [each for each in examination.warnings if (each.kind, each.source, each.line) not in known]
+        further += [examination.reminder] if examination.reminder else []
+        result = replace(result, violations=violations, warnings=(*result.warnings, *further))
     result = replace(result, violations=(*result.violations, *faults))
     not_executed = list(examination.not_executed)
     warnings = warnings_of_source(declaration.name)
-    further = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
-    further["source_warnings"] = [*warnings]
+    sizes = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
     details = answer(result, declaration, examination, warnings)
     return Answer(
         1 if result.violations else 0,
         check_verdict(result, examination.limit),
-        result.to_json() | further,
+        result.to_json() | sizes | {"source_warnings": [*warnings]},
         facts(result, declaration, examination, auto=device == "auto"),
         details,
         details,

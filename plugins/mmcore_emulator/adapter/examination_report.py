@@ -104,6 +104,14 @@ class Examination:
         return tuple(found)
 
     @property
+    def warnings(self) -> tuple[Violation, ...]:
+        """The warnings of the products, the first about each array in a line."""
+        first = dict[object, Violation]()
+        for each in (each for tried in self.tried for each in tried.warnings):
+            first.setdefault((each.kind, each.array, each.source, each.line), each)
+        return tuple(first.values())
+
+    @property
     def reminder(self) -> Violation | None:
         """The fault at a size that the kernel's own program does not use, with its line if one is known."""
         faults = self.outside.faults if self.outside else ()

@@ -151,10 +151,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
     if not sized:
         looked.append(examination.refused)
     # A warning about one line is shown once, for all sizes.
-    first: dict[object, str] = {}
-    for each in (each for tried in examination.tried for each in tried.warnings):
-        first.setdefault((each.kind, each.array, each.source, each.line), str(each))
-    by_line = {each.partition("\n")[0]: each for each in (*warnings, *first.values())}
+    by_line = {each.partition("\n")[0]: each for each in (*warnings, *map(str, examination.warnings))}
     warnings = list(by_line.values())
     if (lines := missing_lines(examination.not_executed)) and not examination.limit:
         warnings.append(f"{NOT_EXECUTED}{lines}")
