@@ -141,7 +141,9 @@ class BlockBatchExecutor:
             return ""
         values = (*asked, self.machine.special("%cluster_ctarank"))
         address, word, rank = (np.broadcast_to(each, self._batch.shape)[lane] for each in values)
-        return hint_of_wait(self.machine.mbarriers, int(address) & (BLOCK_BYTES - 1), word, int(rank), first)
+        offset = int(address) & (BLOCK_BYTES - 1)
+        first = "" if self.machine.mbarriers.is_of_copies(offset) else first
+        return hint_of_wait(self.machine.mbarriers, offset, word, int(rank), first)
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -54,6 +54,12 @@ class MbarrierLog:
     multicasts: dict[int, tuple[int, Instruction]] = field(default_factory=dict)
     lost: bool = False  # true if an error has kept a bulk copy from beginning, whose bytes do not come
 
+    def is_of_copies(self, offset: int) -> bool:
+        """Return whether copies fill what an object stands for: all used ones of the same line expect bytes."""
+        at = self.initialised_at.get(offset)
+        alike = {other for other, by in self.initialised_at.items() if at is not None and by.place == at.place}
+        return not alike.isdisjoint(self.expected_at) and alike & self.arrived <= self.expected_at.keys()
+
     def expect(self, places: Iterable[int], nbytes: Iterable[int], at: Instruction) -> None:
         """Note that an instruction expects bytes of objects."""
         for place, number in zip(places, nbytes, strict=True):

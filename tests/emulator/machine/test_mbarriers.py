@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from mmcore.verify.elements import POISON_HALFWORD
 from mmcore_emulator.isa.asynchronous import mbarriers
+from mmcore_emulator.machine.machine import MbarrierLog
+from mmcore_emulator.ptx.instructions import Instruction
 from tests.tables import table, words_of
 
 Words = NDArray[Any]
@@ -158,3 +160,20 @@ def test_an_object_is_described() -> None:
     assert mbarriers.described(int(word[0])) == missing
     assert mbarriers.described(int(many[0])) == missing + surplus
     assert mbarriers.described(0) == "no mbarrier object"
+
+
+@pytest.mark.parametrize(
+    ("lines", "arrived", "found"),
+    [
+        ((1, 1, 2), {0, 16}, [True, True, False]),
+        ((1, 1, 1), {0, 16}, [False] * 3),
+        ((1, 1, 2), set(), [True, True, False]),
+    ],
+)
+def test_an_object_is_of_copies_if_those_of_the_same_line_expect_bytes(
+    lines: tuple[int, ...], arrived: set[int], found: list[bool]
+) -> None:
+    log = MbarrierLog(arrived=arrived)
+    log.initialised_at = {8 * i: Instruction(("mbarrier",), (), line=line) for i, line in enumerate(lines)}
+    log.expected_at = {0: Instruction(("mbarrier",), ())}
+    assert [log.is_of_copies(8 * i) for i in range(3)] == found
