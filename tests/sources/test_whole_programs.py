@@ -327,8 +327,12 @@ def test_a_loop_says_what_k_is_a_multiple_of(filled: int, options: str, answer: 
     ("guard", "store", "declared"),
     [
         ("", "", 'constraints=(Multiple(("n",), 16), Multiple(("m",), 16), Multiple(("k",), 4)),'),
-        ("if (row >= m || col >= n) return;", "", ""),
-        ("bool inside = row < m && col < n;", "if (inside) ", ""),
+        ("if (row >= m || col >= n) return;", "", 'constraints=(Multiple(("k",), 4),),'),
+        (
+            "bool inside = row < m && col < n;",
+            "if (inside) ",
+            'constraints=(Multiple(("m", "n"), 16), Multiple(("k",), 4)),',
+        ),
     ],
 )
 def test_a_package_of_an_unguarded_kernel_declares_its_whole_tiles(
@@ -342,7 +346,7 @@ def test_a_package_of_an_unguarded_kernel_declares_its_whole_tiles(
     assert command("new-plugin", "acme.whole", "--from", "my.cu").exit_code == 0
     (module,) = folder.rglob("whole.py")
     lines = module.read_text().splitlines()
-    assert [each.strip() for each in lines if "constraints" in each] == ([declared] if declared else [])
+    assert [each.strip() for each in lines if "constraints" in each] == [declared]
 
 
 def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:

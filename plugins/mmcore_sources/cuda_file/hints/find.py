@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
@@ -83,9 +84,15 @@ def hints(result: Result) -> Iterator[str]:
     if not _names_a_change(found) and is_without_remainder(found):
         found += remainder_repairs(result, file.kernel)
     fruitless = [each for each in found if each.endswith(NONE_RIGHT)]
-    kept = [] if _names_a_change(found) else fruitless[-1:]  # perhaps after a search without success
-    yield from (each for each in found if each not in fruitless or each in kept)
+    # Of several searches without success, the longest is said, unless another one found a change.
+    longest = "" if _names_a_change(found) else max(fruitless, key=_number_of_changes, default="")
+    yield from (each for each in found if each not in fruitless or each == longest)
     yield from _smaller(result, file.kernel)
+
+
+def _number_of_changes(sentence: str) -> int:
+    """Return the number of changes that a search without success tried, in its sentence."""
+    return int("".join(re.findall(r"^tried (\d+)", sentence)) or 0)
 
 
 def _names_a_change(found: Iterable[str]) -> bool:
