@@ -84,6 +84,12 @@ def warnings_of_source(kernel: str) -> tuple[str, ...]:
     return file.warnings if file is not None else ()
 
 
+def warnings_of_file(kernel: str) -> tuple[str, ...]:
+    """Return the bugs of the host code in a kernel's file, and the warnings of its source."""
+    file = registry().files.get(kernel)
+    return (*map(str, file.bugs), *file.warnings) if file is not None else ()
+
+
 def judged(result: Result, kernel: Kernel, extent: str) -> Result:
     """Return a result with the findings of all plugins, to one of the :data:`EXTENTS`.
 

@@ -22,7 +22,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
-from mmcore.verdict import warnings_of_source
+from mmcore.verdict import warnings_of_file
 from mmcore_emulator.adapter.api import checked, proved, refilled
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
@@ -56,7 +56,7 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
         requested = requested if sized(options) else refilled(requested)
         proof = _with_hazards(proved(requested), requested, declaration)
-        warnings = warnings_of_source(declaration.name)
+        warnings = warnings_of_file(declaration.name)
         status, details = _EXIT[proof.outcome], answer(proof, declaration, warnings)
         heading = facts(proof, declaration, auto=device == "auto")
         document, view = {**proof.to_json(), "warnings": [*warnings]}, proof_view(proof, warnings)

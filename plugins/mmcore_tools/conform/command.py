@@ -20,7 +20,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.verdict import NOT_EXECUTED, NOT_RUN, missing_lines, places, warnings_of_source
+from mmcore.verdict import NOT_EXECUTED, NOT_RUN, missing_lines, places, warnings_of_file, warnings_of_source
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import sizes_of
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
@@ -75,21 +75,15 @@ def conform(
             tested = (one,) if one else tuple(each.all_configs) if exhaustive else ()
             made.append(conform_kernel(reference, device, tested, seed=seed, timeout=timeout, progress=progress))
         if not as_json:
-            warnings = (f"warning: {warning}" for warning in _warnings(each))
+            warnings = (f"warning: {warning}" for warning in warnings_of_file(each.name))
             blank = [""] if len(made) > 1 and not quiet else []
             render(*blank, *report(made[-1], quiet=quiet, verbose=verbose), *warnings)
     if as_json:
-        write_json([{**each.to_json(), "warnings": _warnings(each.kernel)} for each in made])
+        write_json([{**each.to_json(), "warnings": [*warnings_of_file(each.kernel.name)]} for each in made])
     if any(each.failures for each in made):
         return 1
     # As in pytest, skipped cases are no failure.
     return 2 if any(each.stopped for each in made) else 0
-
-
-def _warnings(kernel: Kernel) -> list[str]:
-    """Return the bugs of the host code in a kernel's file, and the warnings about its source."""
-    file = registry().files.get(kernel.name)
-    return [*map(str, file.bugs if file is not None else ()), *warnings_of_source(kernel.name)]
 
 
 @contextlib.contextmanager
