@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.host_bugs.narrow_indexes import narrow_indexes
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
+from mmcore_sources.cuda_file.host_bugs.set_variables import set_variables
 from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
 from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, uncompiled_kernels
@@ -54,6 +55,34 @@ def test_a_bug_of_the_host_is_found_with_its_line(statements: str, kind: str, li
 @cases(__file__, "no_bug", "statements")
 def test_a_right_program_has_no_bugs(statements: str) -> None:
     assert found(statements) == ()
+
+
+@cases(__file__, "set_variable", "declared, body, other, statements, message")
+def test_code_that_is_not_run_and_sets_a_variable_that_the_kernel_reads_is_found(
+    declared: str, body: str, other: str, statements: str, message: str
+) -> None:
+    kernel = f"__global__ void mul(const float *A, const float *B, float *C, int n) {{ {body} }}"
+    launch = "void f(const float *a, const float *b, float *c, int n) { mul<<<1, 1>>>(a, b, c, n);"
+    other = other.replace("MARK", "__global__ void mark(int n)")
+    bugs = [*set_variables(HostCode(f"{declared}\n{kernel}\n{other}\n{launch}\n{statements} }}\n"), "mul")]
+    assert [(each.kind, each.message.startswith(message)) for each in bugs] == [("other-kernel", True)] * bool(message)
+    assert [each.line for each in bugs] == [5 if statements else 3] * bool(message)
+
+
+@pytest.mark.parametrize("verdict", ["run", "check", "prove", "conform"])
+def test_each_verdict_warns_of_a_kernel_that_sets_a_variable(
+    verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    kernel = kernel_source("naive_square").partition("int main")[0].replace("{", "{ if (ready) return;", 1)
+    mark = "__global__ void mark() { ready = 1; }\n"
+    host = (
+        "void f(int n) { mul<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(a, b, c, n); mark<<<1, 1>>>(); }\n"
+    )
+    (tmp_path / "my.cu").write_text(f"__device__ int ready;\n{kernel}{mark}{host}")
+    result = command(verdict, "my.cu", "--device", "emulator", "--quiet")
+    assert (result.exit_code, "mark is not run: it sets ready" in result.stdout) == (0, True)
 
 
 @cases(__file__, "grid", "kernel, statements, found")

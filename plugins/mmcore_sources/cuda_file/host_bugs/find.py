@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.host_bugs.leading_dimensions import other_rows
 from mmcore_sources.cuda_file.host_bugs.narrow_indexes import narrow_indexes
 from mmcore_sources.cuda_file.host_bugs.other_kernels import other_kernels
 from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
+from mmcore_sources.cuda_file.host_bugs.set_variables import set_variables
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
 from mmcore_sources.cuda_file.host_bugs.unfilled_inputs import unfilled_inputs
@@ -69,6 +70,7 @@ def host_bugs(
     found += unlaunched_kernel(host, entry.rpartition("::")[2])
     found += unfilled_inputs(host, launch, matrices) if launch else ()
     found += other_kernels(host, launch, matrices) if launch else ()
+    found += set_variables(host, entry.rpartition("::")[2])
     found += other_sides(host, launch, arguments, matrices) if launch and "args" not in given else ()
     found += other_rows(host, launch, arguments, inferred.attributes["column_major"]) if launch else ()
     found += unaligned_tiles(text, arguments)
