@@ -6,7 +6,7 @@ import bisect
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -41,7 +41,7 @@ class UsualSizes(AllowedSizes):
         One block alone shows no exchanged indexes of blocks, and whole tiles show no missing guards.
         """
         (rows, columns), tile = self.tile, max(self.tile)
-        kernel, remainder = replace(self.kernel, program_sizes=()), tile // 2 + 3
+        remainder = tile // 2 + 3
 
         def has_several(problem: Problem) -> bool:
             return problem.m > rows and problem.n > columns
@@ -54,8 +54,13 @@ class UsualSizes(AllowedSizes):
             ("tiles with remainders", has_rest, (tile + remainder, 2 * tile + remainder)),
         ):
             if not any(holds(each.problem) for each in self._all):
-                squares = (kernel.square_problem(least, self.config) for least in leasts)
-                yield from itertools.islice((Size(each, why) for each in squares if holds(each)), 1)
+                found = (Size(each, why) for each in self._squares(leasts) if holds(each))
+                yield from itertools.islice(found, 1)
+
+    def _squares(self, leasts: Iterable[int]) -> Iterator[Problem]:
+        """Yield the squares from some sizes up, also those that the kernel's own program does not use."""
+        kernel = replace(self.kernel, program_sizes=())
+        yield from (kernel.square_problem(least, self.config) for least in leasts)
 
     def whole_passes(self, k: int) -> list[Size]:
         """Return sizes of whole tiles with more than one pass of the grid, and a k, that may be run in any case."""
@@ -111,10 +116,9 @@ class UsualSizes(AllowedSizes):
         yield from (usual := list(self._tiles()))
         if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
             tile, known = max(self.tile), {each.problem.n for each in usual}
-            kernel = replace(self.kernel, program_sizes=())
             remainder = tile // 2 + 3
             for leasts in ((2 * tile, tile), (2 * tile + remainder, tile + remainder, remainder), (1,)):
-                squares = [kernel.square_problem(least, self.config) for least in leasts]
+                squares = [*self._squares(leasts)]
                 is_square = all(each.m == each.n == each.k for each in squares)
                 why = "a square" if is_square else "sizes that its source can be compiled for"
                 found = [*self.first(why, ((each.m, each.n, each.k) for each in squares if each.n not in known))]

@@ -115,9 +115,8 @@ def _is_right_when_filled(result: Result, wrong: Cell, tiles: Cell, kernel: Kern
                       *(ceil_div(size, tile) * tile for size, tile in pairs))  # fmt: skip
     sizes = (filled.m, filled.n, filled.k)
     holds = all(size >= least for size, (least, _) in zip(sizes, pairs, strict=True))
-    if not holds or sizes == (wrong.m, wrong.n, wrong.k) or math.prod(sizes) > MOST_WORK or not is_right(filled):
-        return False
-    return not any(_RACE in each.kind for each in result.violations) or is_checked(filled)
+    holds_for = is_checked if any(_RACE in each.kind for each in result.violations) else is_right
+    return holds and sizes != (wrong.m, wrong.n, wrong.k) and math.prod(sizes) <= MOST_WORK and holds_for(filled)
 
 
 def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:

@@ -11,7 +11,7 @@ from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
-from mmcore_sources.cuda_file.inference.host_calls import function_name
+from mmcore_sources.cuda_file.inference.host_calls import function_name, functions_of
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.type_sizes import type_size
@@ -91,9 +91,8 @@ def may_use_dynamic_memory(source: Program, body: Body) -> bool:
 def _without_other_kernels(root: Node, name: str) -> str:
     """Return the text of a file without the kernels of other names."""
     text = root.text or b""
-    functions = [each for each in walk(root) if each.type == "function_definition" and function_name(each) != name]
-    for each in functions:
+    for each in functions_of(root):
         head, _, _ = (each.text or b"").partition(b"{")
-        if b"__global__" in head:
+        if b"__global__" in head and function_name(each) != name:
             text = text.replace(each.text or b"", b"")
     return text.decode(errors="replace")

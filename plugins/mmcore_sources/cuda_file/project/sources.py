@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mmcore.files import read_text
+from mmcore_cuda.cuda_source.includes import includes
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.project_folders import folders_of_project
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, parse
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MOST_FILES, _MOST_BYTES = 300, 1 << 18
 
 
@@ -46,9 +45,10 @@ def launching_sources(path: Path, text: str, headers: Collection[str]) -> tuple[
 
 def _included(path: Path, text: str) -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the files that a source includes by a path from its own folder."""
-    for name in _INCLUDE.findall(text):
+    for each in includes(text.encode()).names:
+        other = path.parent / each.name
         with contextlib.suppress(OSError):
-            if (other := path.parent / name).stat().st_size <= _MOST_BYTES:
+            if each.quoted and other.stat().st_size <= _MOST_BYTES:
                 yield other.name, read_text(other, "replace")
 
 
