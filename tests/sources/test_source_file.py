@@ -556,7 +556,7 @@ def test_a_statement_that_if_splits_is_read_with_its_first_branch() -> None:
     text = changed(NAIVE, {loop: f"{split}{body}{split}"})
     source = read_program(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
     assert [function.name for function in source.functions] == ["mul"]
-    assert (source.error_line, source.macros["TILE"].guarded) == (0, True)
+    assert (source.error_line, source.macros["TILE"].group) == (0, ("TILE",))
 
 
 def test_a_kernel_without_blocks_is_launched_in_one_block() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.api_launches import api_launch
+from mmcore_cuda.cuda_source.default_macros import default_group
 from mmcore_cuda.cuda_source.expanded_macros import Definition, Macros
 from mmcore_cuda.cuda_source.functions import Function, function_of, without_duplicates
 from mmcore_cuda.cuda_source.parameters import Parameter, is_const
@@ -50,7 +51,12 @@ class Macro:
     parameters: tuple[str, ...] | None  # None unless it is a macro with parameters
     text: str  # its replacement, without comments
     place: str  # its line, and its file if that is a header
-    guarded: bool  # True if ``#ifndef`` lets the user define it first
+    group: tuple[str, ...]  # itself and the other defaults under its ``#ifndef``; none unless the user may define it
+
+    @property
+    def signature(self) -> str:
+        """The macro as ``#define`` names it: with its parameters."""
+        return self.name if self.parameters is None else f"{self.name}({', '.join(self.parameters)})"
 
 
 @dataclass(frozen=True)
@@ -282,12 +288,11 @@ def _macro(node: Node, defined: Macros) -> Macro:
     word = "" if name is None else text_of(name)
     text = b"" if value is None or value.text is None else without_comments(value.text)
     text = defined.expanded_text(text) if listed is None else text
-    condition = text_of(above).splitlines()[0] if above is not None and above.type == "preproc_ifdef" else ""
     parameters = None if listed is None else tuple(map(text_of, listed.named_children))
     return Macro(
         word,
         parameters,
         " ".join(text.decode(errors="replace").split()).replace("\\ ", " "),
         f"line {node.start_point.row + 1}",
-        condition.startswith(f"#ifndef {word} "),
+        () if above is None else default_group(above),
     )

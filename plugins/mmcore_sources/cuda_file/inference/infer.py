@@ -90,7 +90,7 @@ def infer(
         **product.types,
         **{name: value for name, value in kernel.given.items() if name not in _OF_LAUNCH},
         **free,
-        "defines": {**kernel.defines, **_macros(kernel), **free.get("defines", {})},
+        "defines": {**product.chosen.defines, **kernel.defines, **_macros(kernel), **free.get("defines", {})},
     }
     of_choice = (*kernel.notes, *product.chosen.notes)
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)

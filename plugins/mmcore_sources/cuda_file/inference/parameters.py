@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
-from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.program import HostLaunch, Macro, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.guessed_quotients import with_whole_quotients
@@ -46,6 +46,7 @@ class Open:
     linked: Mapping[str, str] = field(default_factory=dict)  # by name in ``kernel<BLOCK_SIZE>``
     undefined: tuple[str, ...] = ()  # used, and defined neither by the source nor by the user
     sizes: Mapping[str, str] = field(default_factory=dict)  # the roles of template parameters that are sizes
+    defines: Mapping[str, str] = field(default_factory=dict)  # the defaults that go with those among the values
 
 
 def open_parameters(
@@ -97,12 +98,10 @@ def open_parameters(
     values = with_whole_quotients(source, function, values, {each.what for each in notes if each.guessed})
     notes = [each._replace(value=str(values[each.what])) if each.guessed else each for each in notes]
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
-    for name, macro in source.macros.items():
-        if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
-            number = value_of(macro.text, source, None)
-            if number is not None and (name in used or name in linked):
-                values[name] = number
-                notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
+    defaults, defines = _defaults(source, used | linked.keys(), given)
+    values |= defaults
+    for name, number in defaults.items():
+        notes.append(Note(name, str(number), f"its default in {source.macros[name].place}", f"--config {name}=…"))
     undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
     for name in filter(source.macros.keys().__contains__, undefined):
         if (number := value_of(name, source, launch)) is not None:
@@ -114,11 +113,40 @@ def open_parameters(
         notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))
     for name in given:
         fixed = source.macros.get(name)
-        if fixed is not None and not fixed.guarded:
+        if fixed is not None and not fixed.group:
             raise InvalidKernel(f"{fixed.place} defines {name}, so that --config and --define have no effect")
     entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
     undefined = [name for name in undefined if name not in values]
-    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
+    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined), defines=defines)
+
+
+def _defaults(source: Program, used: Set[str], given: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the defaults of macros that the user does not give: numbers, and the texts of others in their groups.
+
+    A macro that is defined turns off all defaults of its group, so that the others are defined, too. A group with types
+    or code stays as it is unless the user gives one of its macros: NVRTC defines macros before it reads CUDA's headers,
+    which may use their names.
+    """
+    values, defines = dict[str, int](), dict[str, str]()
+    for group in dict.fromkeys(macro.group for macro in source.macros.values()):
+        macros = {name: source.macros[name] for name in group if source.macros[name].group == group}
+        known = {name: value_of(each.text, source, None) for name, each in macros.items() if each.parameters is None}
+        numbers = {
+            name: number
+            for name, number in known.items()
+            if number is not None and _CAPITALS.fullmatch(name) and (len(group) == 1 or not _is_derived(macros[name]))
+        }
+        only_numbers = known.keys() == macros.keys() and None not in known.values()
+        if (only_numbers and not used.isdisjoint(numbers)) or not given.keys().isdisjoint(group):
+            values |= {name: number for name, number in numbers.items() if name not in given}
+            others = (macro for name, macro in macros.items() if name not in numbers and name not in given)
+            defines |= {each.signature: each.text.replace("{", "{{").replace("}", "}}") for each in others}
+    return values, defines
+
+
+def _is_derived(macro: Macro) -> bool:
+    """Return whether a macro stands for an expression of other names."""
+    return re.search(r"\b[A-Za-z_]\w*", macro.text) is not None
 
 
 def arguments_of_instance(entry: str) -> list[str]:
