@@ -22,6 +22,8 @@ from tests.tables import section_of
 
 KERNELS = (
     "naive",
+    "element",
+    "vectors",
     "steps",
     "tiled",
     "scaled",

@@ -208,7 +208,8 @@ class Races:
                 f"__threadfence() and __syncthreads(){behind}, before a flag or counter reports it, and both again "
                 f"after that is read,{before}"
             )
-        return "an atomic operation, or a second launch: no barrier orders the blocks of one"
+        others = "an atomic operation, or a second launch: no barrier orders the blocks of one"
+        return f"{OTHER_INDEX}, {others}" if begin == line != 0 else others
 
     def _cluster_barrier(
         self, accesses: ArrayAccess, earlier: Instruction, thread: int, behind: str, before: str

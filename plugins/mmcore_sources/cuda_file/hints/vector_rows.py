@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mmcore.cell import Cell
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel_reference import FileKernel
@@ -16,18 +18,27 @@ _BYTES = re.compile(r"no multiple of (\d+), for ")
 
 def vector_rows(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield a size at which a kernel with misaligned vectors is right, near the one at which it is wrong."""
+    if (found := right_in_vectors(result, file.kernel)) is not None:
+        cell, need = found
+        yield hint_of(f"the product is right at {size_of(cell)}: {need}", cell)
+
+
+def right_in_vectors(result: Result, kernel: Kernel) -> tuple[Cell, str] | None:
+    """Return the launch that is right near one with misaligned vectors, and what its sizes have to be, as a clause.
+
+    None without misaligned vectors, or where no such size is right.
+    """
     misaligned = (_BYTES.search(each.message) for each in result.violations if each.kind == "misaligned")
     width = max((int(found[1]) for found in misaligned if found), default=0)
-    count = width // dtype_named(file.kernel.dtype).itemsize
+    count = width // dtype_named(kernel.dtype).itemsize
     if count < 2:
-        return
+        return None
     like = {name: getattr(result.cell, name) for name in "mnk"}
     failed = next((each for each in result.sizes if not each["right"]), like)
-    small = small_cell(result.cell, file.kernel)
+    small = small_cell(result.cell, kernel)
     for names, which in (("k", "k"), ("n", "n"), ("nk", "n and k"), ("mnk", "m, n and k")):
         sizes = (ceil_div(failed[name], count) * count if name in names else failed[name] for name in "mnk")
-        cell = at_sizes(small, file.kernel, *sizes)
-        if is_clean(measured(cell), file.kernel):
-            need = f"vectors of {count} elements need multiples of {count} for {which}"
-            yield hint_of(f"the product is right at {size_of(cell)}: {need}", cell)
-            return
+        cell = at_sizes(small, kernel, *sizes)
+        if is_clean(measured(cell, kernel), kernel):
+            return cell, f"vectors of {count} elements need multiples of {count} for {which}"
+    return None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import (
@@ -228,10 +228,11 @@ def _comparisons(source: bytes, nodes: Sequence[Node], others: Mapping[str, str]
 
 
 def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources that add a product to a variable instead of assigning it."""
+    """Yield sources that add a product to a variable, or to an element in a loop, instead of assigning it."""
     for node in (each for each in nodes if each.type == "assignment_expression"):
         left, sign, right = node.children
-        if text_of(sign) == "=" and left.type == "identifier" and "*" in text_of(right) and "[" in text_of(right):
+        is_sum = left.type == "identifier" or any(each.type in LOOPS for each in ancestors(node))
+        if text_of(sign) == "=" and is_sum and "*" in text_of(right) and "[" in text_of(right):
             yield replaced(source, [(sign, "+=")])
 
 

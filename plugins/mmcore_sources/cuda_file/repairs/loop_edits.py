@@ -1,11 +1,11 @@
-"""Changes of the bounds of loops that stop too early."""
+"""Changes of the bounds of loops that stop too early, or begin too late."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
@@ -14,7 +14,10 @@ _ADDED = re.compile(r"\+ (\d+)\)?$")
 
 
 def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``."""
+    """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``.
+
+    A loop that begins with 1 may begin with 0, too.
+    """
     compared, divided = _compared(nodes), quotients(nodes)
     for node in divided:
         yield replaced(source, [(node, rounded_up(node))])
@@ -22,9 +25,19 @@ def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         yield replaced(source, [(node, text_of(node.children[0]))])
     for node in compared:
         yield from _whole_size(source, node)
+    yield from _from_zero(source, nodes)
     for node in compared:
         if text_of(node.children[1]) == "<" and node.children[2].type != "number_literal":
             yield replaced(source, [(node.children[1], "<=")])
+
+
+def _from_zero(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with a loop that begins with 0 instead of 1."""
+    for loop in (each for each in nodes if each.type == "for_statement"):
+        begin = loop.child_by_field_name("initializer")
+        for name, value in initializers(begin) if begin is not None and begin.type == "declaration" else ():
+            if text_of(value) == "1":
+                yield replaced(source, [(value, "0")], f"{name} = 0 instead of {name} = 1")
 
 
 def quotients(nodes: Sequence[Node]) -> list[Node]:

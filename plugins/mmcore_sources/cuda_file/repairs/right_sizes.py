@@ -15,6 +15,7 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, text_of
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, is_wrong, measured, size_of
+from mmcore_sources.cuda_file.hints.vector_rows import right_in_vectors
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, has_whole_rows_and_columns
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
 from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
@@ -27,8 +28,8 @@ _OF_FRAGMENTS = re.compile(r"\b(?:load|store)_matrix_sync\b")
 def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
     """Return the sizes of the cells in words if a kernel is right at all sizes and has no hazards; else "".
 
-    A kernel that guards no remainders is right enough at whole tiles, which the words name. Whole tiles say nothing
-    about a guard.
+    A kernel that guards no remainders is right enough at whole tiles, which the words name, and one of vectors at
+    remainders of whole vectors. Whole tiles say nothing about a guard.
 
     The cells are small products that are tried first, and do not name the kernel.
     """
@@ -42,6 +43,9 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
     verdict = _without_host_faults(judged(results[0], kernel, "all"))
     if verdict.verified:
         return named
+    if (vectors := right_in_vectors(verdict, kernel)) is not None:
+        cell, need = vectors
+        return f"{named} and at {size_of(cell)} ({need})"
     if any(each["why"].startswith(WHOLE) and not each["right"] for each in verdict.sizes) or _guards(kernel):
         return ""
     pairs = zip(cells, results, strict=True)
