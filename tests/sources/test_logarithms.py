@@ -95,5 +95,5 @@ def test_hazards_are_looked_for_at_powers_of_two(barrier: str, races: bool, tmp_
     assert "not looked for" not in output
     assert ("-race at my.cu:8" in output) == races, output
     assert "is a power of two" in mmcore("show", "my.cu").output
-    package = declaration(infer(tmp_path / "my.cu", RACING, {}), "acme.racing", "my.cu", RACING, {})
+    package = declaration(infer(tmp_path / "my.cu", RACING, {}), tmp_path / "my.cu", "acme.racing", "my.cu", RACING, {})
     assert 'Scalar("log2(n)", "int32")' in package

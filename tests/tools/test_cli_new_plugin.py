@@ -395,3 +395,54 @@ def test_multiples_that_small_products_need_are_declared(here: Path) -> None:
     kernel = kernel_of(written("acme.warps", "--from", "warps.cu", "--dir", "made"))
     assert kernel.constraints == (Multiple(("m", "n", "k"), 16),)
     assert_right(kernel)
+
+
+def test_a_copy_has_the_headers_of_its_project(here: Path) -> None:
+    files = {
+        "project/Makefile": "",
+        "project/kernels/sizes.cuh": '#include <types.cuh>\n#include "../other/more.cuh"\n',
+        "project/kernels/tiles.cu": '#include "sizes.cuh"\n' + TILES,
+        "project/include/types.cuh": "typedef float Real;\n",
+        "project/include/unused.cuh": "#error\n",
+        "project/other/more.cuh": "#define HALF(x) ((x) / 2)\n",
+    }
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    document = written("acme.tiles", "--from", "project/kernels/tiles.cu", "--dir", "made")
+    package = Path("made/acme_tiles")
+    copied = {path.relative_to(package).as_posix() for path in package.rglob("*.cu*")}
+    assert copied == {"kernels/tiles.cu", "kernels/sizes.cuh", "include/types.cuh", "other/more.cuh"}
+    kernel = kernel_of(document)
+    assert kernel.constraints == (Multiple("n", "WIDE"), Multiple("m", "TALL"), Multiple("k", "DEEP"))
+    assert dict(kernel.usual_configs[0])["WIDE"] == 16
+    assert kernel.defines == {"EDGES": "(TALL + WIDE)"}
+    assert_right(kernel)
+    assert_ruff_is_silent("made")
+
+
+TILES = """
+#ifndef WIDE
+#define WIDE 16
+#define TALL 8
+#define DEEP 4
+#define EDGES (TALL + WIDE)
+#endif
+__global__ void multiply(const Real *A, const Real *B, Real *C, int m, int n, int k)
+{
+    __shared__ Real tiles[DEEP][EDGES];
+    const int row = blockIdx.y * TALL + threadIdx.y, column = blockIdx.x * WIDE + threadIdx.x;
+    Real sum = HALF(0);
+    for (int first = 0; first < k; first += DEEP) {
+        for (int p = threadIdx.x; p < DEEP; p += WIDE)
+            tiles[p][threadIdx.y] = A[row * k + first + p];
+        for (int p = threadIdx.y; p < DEEP; p += TALL)
+            tiles[p][TALL + threadIdx.x] = B[(first + p) * n + column];
+        __syncthreads();
+        for (int p = 0; p < DEEP; ++p)
+            sum += tiles[p][threadIdx.y] * tiles[p][TALL + threadIdx.x];
+        __syncthreads();
+    }
+    C[row * n + column] = sum;
+}
+"""

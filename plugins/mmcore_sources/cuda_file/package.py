@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,8 +26,10 @@ from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import GridConstraint
+from mmcore_sources.cuda_file.line_breaks import within_columns
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
 
+_LEVELS = 6  # of folders above a source that its headers may be in
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
@@ -80,10 +84,11 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 def package_files(
     reference: Mapping[str, Any], kernel: str, module: str, source: str, steps: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
+    """Return a module that declares a file's kernel, its source, and its project's headers: texts by path.
 
-    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files. ``steps``
-    are the numbers whose multiples sizes have to be, as small products show them.
+    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files. The source is in a
+    folder if it includes headers of others, so that each file is found from the other as before. ``steps`` are the
+    numbers whose multiples sizes have to be, as small products show them.
     Raises InvalidKernel if it is not CUDA C++.
     """
     path = Path(reference["file"]).absolute()
@@ -91,7 +96,11 @@ def package_files(
     if "build" in inferred.attributes:
         raise InvalidKernel(f"the kernel of {path.name} is not CUDA C++, which alone is copied into a package")
     text = _text_of(path, inferred)
-    return {module: declaration(inferred, kernel, source, text, steps), source: text, **_headers(path, text)}
+    headers = _headers(path, text, inferred.attributes.get("include", ()))
+    root = Path(os.path.commonpath([path.parent, *(each.parent for each in headers)]))
+    source = (path.parent.relative_to(root) / source).as_posix()
+    copied = {each.relative_to(root).as_posix(): content for each, content in headers.items()}
+    return {module: declaration(inferred, path, kernel, source, text, steps), source: text, **copied}
 
 
 def declared_multiples(reference: Mapping[str, Any]) -> list[Multiple]:
@@ -106,17 +115,19 @@ def _text_of(path: Path, inferred: Inferred) -> str:
     return str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
 
 
-def _headers(path: Path, text: str) -> dict[str, str]:
-    """Return the headers that a source includes from its own folder, by their path in that."""
-    folder = path.parent.resolve()
-    headers = {each.resolve(): content for each, content in headers_of(path, text).items()}
-    return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
+def _headers(path: Path, text: str, folders: Sequence[str]) -> dict[Path, str]:
+    """Return the headers that a source includes from its project, where ``folders`` have some of them."""
+    found = headers_of(path, text, [f"-I{folder}" for folder in folders])
+    headers = {Path(os.path.abspath(each)): content for each, content in found.items()}
+    near = [each for each in itertools.islice(path.parents, _LEVELS) if each != Path(path.anchor)]
+    return {each: content for each, content in headers.items() if any(map(each.is_relative_to, near))}
 
 
-def declaration(inferred: Inferred, kernel: str, source: str, text: str, steps: Mapping[str, int]) -> str:
-    """Return the text of a module that declares an inferred kernel; ``text`` is that of its source."""
+def declaration(inferred: Inferred, path: Path, kernel: str, source: str, text: str, steps: Mapping[str, int]) -> str:
+    """Return the text of a module that declares a file's kernel; ``text`` is that of its ``source`` in the package."""
     attributes = {**compute_capability(text), **inferred.attributes}
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
+    folders = [Path(os.path.relpath(each, path.parent)).as_posix() for each in attributes.get("include", ())]
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     constraints = [*_constraints(inferred, text), *multiples_of(steps)]
@@ -128,6 +139,7 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str, steps: 
         ("name", _text(kernel), ""),
         ("title", _text(attributes["title"]), ""),
         *([("source", _text(source), "")] if source != f"{kernel.rpartition('.')[2]}.cu" else []),
+        *([("include", _tuple(list(map(_text, folders))), "")] if folders else []),
         ("entry", _text(attributes["entry"]), why.get("function", "")),
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
         ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", _why_config(inferred)),
@@ -142,8 +154,7 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str, steps: 
     for name in _OPTIONAL:
         value = attributes.get(name)
         if value and value != _USUAL.get(name):
-            written = _text(value) if isinstance(value, str) else repr(value)
-            rows.append((name, written, why.get(_WHY.get(name, ""), "")))
+            rows.append((name, _value(value), why.get(_WHY.get(name, ""), "")))
     if constraints:
         reason = "small products are wrong at other sizes" if steps else ""
         rows.append(("constraints", _tuple(list(map(_constraint, constraints))), reason))
@@ -153,7 +164,7 @@ def declaration(inferred: Inferred, kernel: str, source: str, text: str, steps: 
     imports = ", ".join(sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each)))
     math = "import math\n\n" * ("math." in before + body)
     head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
-    return head + _HOOK.format(body=body)
+    return within_columns(head + _HOOK.format(body=body))
 
 
 def _whole(inferred: Inferred, text: str) -> list[Constraint]:
@@ -193,13 +204,21 @@ def _text(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_text(name)}: {_value(each)}' for name, each in value.items())}}}"
+    if isinstance(value, tuple):
+        return _tuple(list(map(_value, value)))
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
 def _tuple(parts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def _constraint(constraint: Constraint) -> str:
     if isinstance(constraint, Multiple):
-        return f"Multiple({_tuple(list(map(_text, constraint.sizes)))}, {constraint.of!r})"
+        return f"Multiple({_value(constraint.sizes)}, {_value(constraint.of)})"
     return f"{type(constraint).__name__}()"
 
 

@@ -38,12 +38,16 @@ def is_unguarded(text: str, entry: str, roles: Mapping[str, str], attributes: Ma
 
 
 def whole_tiles(rule: LaunchText, config: Mapping[str, Any]) -> Iterator[Multiple]:
-    """Yield the rows and columns of a grid's whole tiles."""
+    """Yield the rows and columns of a grid's whole tiles, as the parameter that they follow if there is one."""
     block = config["block"]
     extents = dict(zip(EXTENTS, (*block, 1, 1), strict=False)) if isinstance(block, tuple) else {}
     parameters = {name: value for name, value in config.items() if isinstance(value, int)}
-    found = tiles_of(rule, {**dict.fromkeys(SIZES, 64), **extents, **parameters})
-    yield from (Multiple(size, tile) for size, tile in found.items() if tile > 1)
+    values = {**dict.fromkeys(SIZES, 64), **extents, **parameters}
+    for size, tile in tiles_of(rule, values).items():
+        named = (name for name, value in parameters.items() if value == tile)
+        edges = [name for name in named if tiles_of(rule, {**values, name: 2 * tile})[size] == 2 * tile]
+        if tile > 1:
+            yield Multiple(size, edges[0] if edges else tile)
 
 
 def steps_of_k(
