@@ -24,6 +24,7 @@ from mmcore_sources.cuda_file.host_bugs.repeated_sums import repeated_sums
 from mmcore_sources.cuda_file.host_bugs.set_variables import set_variables
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unaligned_tiles, unraised_limit
 from mmcore_sources.cuda_file.host_bugs.short_arrays import short_arrays
+from mmcore_sources.cuda_file.host_bugs.unchanging_steps import unchanging_steps
 from mmcore_sources.cuda_file.host_bugs.unfilled_inputs import unfilled_inputs
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
 from mmcore_sources.cuda_file.inference.infer import Inferred
@@ -76,6 +77,7 @@ def host_bugs(
     found += unaligned_tiles(text, arguments)
     found += narrow_indexes(text, entry)
     found += short_arrays(text, entry, inferred.attributes["configs"][0])
+    found += unchanging_steps(text, entry)
     found += [Bug(each.kind, each.line, each.fault, file=each.file) for each in encoded_layouts(arguments)]
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
