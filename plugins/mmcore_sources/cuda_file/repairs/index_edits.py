@@ -20,19 +20,22 @@ def index_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources with two variables of an index exchanged, with another variable in it, or with two of a line.
 
     Indexes of stores are changed first. A variable is replaced by one that depends on the same loops, and on threads
-    or blocks as it does.
+    or blocks as it does, at all its places or at one.
     """
     variables = _variables(nodes)
     places = sorted(_indexed(nodes), key=lambda each: not is_stored_to(each))
     for place in places:
         used = _used(_index(place), variables)
         for one, other in itertools.combinations(used, 2):
-            yield _within(source, place, {one: other, other: one})
+            yield _within(source, place, _renamed([*walk(_index(place))], {one: other, other: one}))
     for place in places:
+        inside = [*walk(_index(place))]
         used = _used(_index(place), variables)
         for one, other in itertools.product(used, variables):
             if other not in used and variables[one] == variables[other] and _BUILT_IN & variables[one]:
-                yield _within(source, place, {one: other})
+                changes = _renamed(inside, {one: other})
+                for some in [changes, *([each] for each in changes if len(changes) > 1)]:
+                    yield _within(source, place, some)
     yield from _exchanged_in_lines(source, nodes, variables)
 
 
@@ -163,9 +166,8 @@ def _used(node: Node, variables: Mapping[str, frozenset[str]]) -> list[str]:
     return [*dict.fromkeys(each for each in identifiers(node) if each in variables)]
 
 
-def _within(source: bytes, place: Node, names: Mapping[str, str]) -> Edit:
+def _within(source: bytes, place: Node, changes: Sequence[tuple[Node, str]]) -> Edit:
     """Return a source with other names in the index of a place, and the whole place in words."""
-    changes = _renamed([*walk(_index(place))], names)
     added = sum(len(new) - (node.end_byte - node.start_byte) for node, new in changes)
     text = replaced(source, changes).text.encode()
     new = text[place.start_byte : place.end_byte + added].decode()
