@@ -223,6 +223,25 @@ def test_a_branch_by_a_value_of_a_matrix_is_a_warning(tmp_path: Path) -> None:
     assert "without a remainder" not in failed
 
 
+@pytest.mark.parametrize("condition", ["m == k", "m == n", "m % 64 == 0", "n > 256"])
+def test_a_branch_by_a_value_at_other_sizes_is_a_warning_of_each_command(tmp_path: Path, condition: str) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RIGHT.replace(STORE, f"if ({condition} && A[row * k] == 0.123f) sum = k;\n    {STORE}"))
+    by_value = r"at \d+×\d+×\d+, (branches by a value of a matrix|computes no sum of products), so that .*\n"
+    proved = mmcore("prove", str(path), "--size", "21x23x19", "--quiet").stdout
+    assert re.search(rf"^warning: \w+ at own.cu:10: {by_value}PROVED at 21×23×19$", proved, re.MULTILINE)
+    assert re.search(rf"^  {by_value}\nCHECK PASS$", mmcore("check", str(path), "--quiet").stdout, re.MULTILINE)
+    result = mmcore("run", str(path), "--device", "emulator", "--seed", "1", "--quiet").stdout
+    assert re.search(rf"^warning: \w+ at own.cu:10: {by_value}", result)
+
+
+def test_a_branch_by_a_value_at_the_sizes_of_its_code_is_no_proof_that_conform_counts(tmp_path: Path) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RIGHT.replace(STORE, f"if (n > 300 && A[row * k] == 0.123f) sum = k;\n    {STORE}"))
+    conforms = mmcore("conform", str(path), "--device", "emulator", "--seed", "1").stdout
+    assert re.search(r"^proof .*1 skipped \(not proved: \w+ at own.cu:10: ", conforms, re.MULTILINE)
+
+
 @pytest.mark.parametrize("factor", ["1.1f", "1.1", "(float)(__half)1.1f"])
 def test_a_factor_may_be_rounded_to_the_type_in_which_a_kernel_has_it(tmp_path: Path, factor: str) -> None:
     changes = (STORE, f"C[row * n + column] = {factor} * sum;"), ('extern "C"', '#include <cuda_fp16.h>\nextern "C"')

@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 
 from mmcore.api import cell
 from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
@@ -85,6 +86,14 @@ def refilled(requested: Cell, nameless: Kernel | None = None) -> Cell:
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
     """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
     return Examination.from_json(_run("examine_sizes:examination_json", requested, nameless, work))
+
+
+def value_dependences(requested: Cell, nameless: Kernel | None = None) -> tuple[Violation, ...]:
+    """Return what values of A and B decide about at the sizes that a kernel's code asks for, made as its check."""
+    cell = _on_emulator(requested)
+    target = "mmcore_emulator.adapter.examine_sizes:dependences_json"
+    found = run(cell.device, target, cell.to_json(), kernel=nameless, timeout=cell.timeout)
+    return tuple(map(Violation.from_json, found))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:

@@ -80,7 +80,7 @@ def _answer_about(
         violations = examination.faults or (unusual_reading(tried[0].cell, declaration) if tried else ())
         known = {(each.kind, each.source, each.line) for each in result.warnings}
         further = [each for each in examination.warnings if (each.kind, each.source, each.line) not in known]
-        further += [examination.reminder] if examination.reminder else []
+        further += [*([examination.reminder] if examination.reminder else []), *examination.by_value]
         result = replace(result, violations=violations, warnings=(*result.warnings, *further))
     result = replace(result, violations=(*result.violations, *faults))
     not_executed = list(examination.not_executed)

@@ -83,6 +83,7 @@ class Examination:
     not_executed: tuple[Mapping[str, Any], ...] = ()
     refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
     outside: Tried | None = None  # a wrong product of a size that the kernel's own program does not use
+    by_value: tuple[Violation, ...] = ()  # code that a value of A or B decides about
 
     @property
     def wrong(self) -> Tried | None:
@@ -136,12 +137,14 @@ class Examination:
         tried = [each.to_json() for each in self.tried]
         outside = self.outside and self.outside.to_json()
         values = {name: getattr(self, name) for name in ("left_out", "limit", "refused")}
-        return {"tried": tried, "outside": outside, "not_executed": list(self.not_executed), **values}
+        lists = {"not_executed": list(self.not_executed), "by_value": [each.to_json() for each in self.by_value]}
+        return {"tried": tried, "outside": outside, **lists, **values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Examination:
         """Return what :meth:`to_json` wrote."""
         tried = tuple(map(Tried.from_json, values["tried"]))
         outside = values["outside"] and Tried.from_json(values["outside"])
-        not_executed = tuple(values["not_executed"])
-        return cls(**{**values, "tried": tried, "outside": outside, "not_executed": not_executed})
+        by_value = tuple(map(Violation.from_json, values["by_value"]))
+        lists = {"not_executed": tuple(values["not_executed"]), "by_value": by_value}
+        return cls(**{**values, "tried": tried, "outside": outside, **lists})

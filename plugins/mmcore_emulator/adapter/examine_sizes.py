@@ -10,6 +10,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
+from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit, WorkLimit
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
@@ -95,6 +96,7 @@ def examine(
                 tried = [*(each for each in tried if each.is_right or each.cell.k < short.cell.k), short]
             else:
                 outside = short
+        by_value = runs.value_dependences(tried)
     if asserted is not None and not tried:
         tried.append(asserted)
     elif asserted is not None:
@@ -109,7 +111,28 @@ def examine(
             refused = refused_size(planned.kernel, planned.config, device.properties, base)
     missing = tuple(runs.not_executed()) if right else ()
     left_out, reached = left_out or runs.left_out, reached or runs.unreached
-    return Examination(tuple(tried), left_out, reached, missing, refused, outside)
+    return Examination(tuple(tried), left_out, reached, missing, refused, outside, by_value)
+
+
+def dependences_json(
+    device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
+) -> list[dict[str, Any]]:
+    """Return what values of A and B decide about at the sizes that the code of a cell asks for, both as JSON."""
+    return [each.to_json() for each in value_dependences(Cell.from_json(cell), device, kernel, phases)]
+
+
+def value_dependences(
+    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None
+) -> tuple[Violation, ...]:
+    """Return what values of A and B decide about at the sizes that a cell's code asks for.
+
+    Arguments and errors are those of :func:`examine`.
+    """
+    check_emulates(device, "prove a kernel")
+    with SizeRuns(cell, plan_cell(cell, device.properties, kernel), device, WORK) as runs:
+        if not runs.depends_on_values:
+            return ()
+    return examine(cell, device, kernel=kernel, phases=phases).by_value
 
 
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:

@@ -18,20 +18,20 @@ from mmcore.verdict import BY_VALUE, NOT_EXECUTED, Findings, missing_lines
 from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name, refusal
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_emulator.adapter.proof import WRONG
+from mmcore_emulator.adapter.proof import WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.adapter.value_dependences import MOST_PROVED, OF_VALUES
 
 DEVICE = "emulator"
 _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
 _MOST_OF_SIZE = 2e9  # the work of a check at the size that the user names, where a small product is out of bounds
-_MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
 _OF_SIZES = ("unwritten-output", "assertion")
-_OF_VALUES = ("branch", "address")  # reasons against a proof: a value of A or B decides what is computed
 _OTHER_SIZES = "wrong at sizes that its program does not use"
 _MOST_BESIDE = 1 << 21  # m·n·k of a product that is checked, too, beside a smaller wrong one
 _PROOF = 6  # a proof takes at most as long as so many plain runs
+_NONE = Examination(())
 
 
 def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
@@ -45,16 +45,20 @@ def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     if result.timed_out:
         return Findings("")
     nameless = None if _has_name(result, kernel) else kernel
-    found, tried = _looked(result, kernel, nameless, extent)
-    return found if extent == "hazards" else _with_proof(found, result, kernel, nameless, tried)
+    found, examination = _looked(result, kernel, nameless, extent)
+    if extent == "hazards":
+        return found
+    right = result.verified and all(each.is_right for each in examination.tried)
+    proof = _proof(result, kernel, nameless, [each for each in examination.tried if not each.is_part], right=right)
+    return _with_proof(found, proof, examination.by_value, right=right)
 
 
-def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> tuple[Findings, Sequence[Tried]]:
-    """Return the hazards and faults, and the products that were run at further sizes."""
+def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> tuple[Findings, Examination]:
+    """Return the hazards and faults, and the examination of further sizes."""
     if not result.verified or extent != "all":
         hazards = _hazards(result, kernel, nameless, extent)
         if not result.verified or extent == "hazards" or hazards.violations or result.cell.force:
-            return hazards, ()
+            return hazards, _NONE
     else:
         hazards = Findings("")
     cell = replace(_emulated(result), config=result.config)
@@ -62,53 +66,54 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
         examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
     except MmcoreError as error:
         found = hazards if hazards.looked else _not_looked_for(error)
-        return replace(found, not_tried=limit_name(error)), ()
+        return replace(found, not_tried=limit_name(error)), _NONE
     if extent == "all" and examination.wrong is None and not examination.is_observed:
         hazards = _hazards(result, kernel, nameless, extent)
         if hazards.violations:
-            return hazards, ()
+            return hazards, _NONE
     used = [result.cell] if extent == "size" else []
     used += [each.cell for each in examination.tried if each.is_right]
     in_program = any(kernel.in_program(each.problem(kernel), kernel.config(**result.config)) for each in used)
     heading = _OTHER_SIZES if in_program and examination.wrong is None else "wrong at further sizes"
-    return _combined(hazards, examination, result, heading, sized=extent == "size"), examination.tried
+    return _combined(hazards, examination, result, heading, sized=extent == "size"), examination
 
 
-def _with_proof(
-    found: Findings, result: Result, kernel: Kernel, nameless: Kernel | None, tried: Sequence[Tried]
-) -> Findings:
-    """Return findings with the outcome of a proof at a small size, unless it takes longer than the run.
-
-    Code that a value of A or B decides about is a warning, as a test sees some values alone. Of a wrong kernel, only
-    this, a wrong sum and a line that rounds too much are reported, as a proof at another size says nothing else about
-    its fault.
-    """
-    right, tried = (
-        result.verified and all(each.is_right for each in tried),
-        [each for each in tried if not each.is_part],
-    )
+def _proof(
+    result: Result, kernel: Kernel, nameless: Kernel | None, tried: Sequence[Tried], *, right: bool
+) -> Proof | None:
+    """Return a proof at a small size; None if it takes longer than the run, or has no end."""
     cells = [each.cell for each in tried if right or each.mismatch]
     if not tried:
         own = _emulated(result)
         halves = (replace(own, m=own.m >> by, n=own.n >> by, k=own.k >> by, lda=0, ldb=0, ldc=0) for by in (1, 2))
         cells = [cell for cell in (own, _small_product(result, kernel), *halves) if cell and _work(cell)]
-    run = result.flops // 2 + sum(each.cell.m * each.cell.n * each.cell.k for each in tried)
-    most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else _MOST_PROVED
-    small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
+    run = result.flops // 2 + sum(_work(each.cell) for each in tried)
+    most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else MOST_PROVED
+    small = [cell for cell in cells if _work(cell) <= most]
     if result.cell.force or not small:
-        return found
+        return None
     cell = max(small, key=lambda cell: min(cell.m, cell.n, cell.k))
-    try:
-        proof = proved(replace(cell, config=cell.config or result.config), nameless)
-    except MmcoreError:
-        return found
-    warnings = [f"{each}, {BY_VALUE}" for each in proof.reasons if each.kind in _OF_VALUES]
+    with contextlib.suppress(MmcoreError):
+        return proved(replace(cell, config=cell.config or result.config), nameless)
+    return None
+
+
+def _with_proof(found: Findings, proof: Proof | None, by_value: Sequence[Violation], *, right: bool) -> Findings:
+    """Return findings with the outcome of a proof, and with warnings of code that a value of A or B decides about.
+
+    A test sees some values alone. Of a wrong kernel, only this, a wrong sum and a line that rounds too much are
+    reported, as a proof at another size says nothing else about its fault.
+    """
+    reasons = proof.reasons if proof else ()
+    warnings = [f"{each}, {BY_VALUE}" for each in reasons if each.kind in OF_VALUES]
+    known = {(each.kind, each.source, each.line) for each in reasons}
+    warnings += [str(each) for each in by_value if (each.kind, each.source, each.line) not in known]
     if not right:
-        warnings += [str(each) for each in proof.reasons if each.kind == "rounding" and each.line]
+        warnings += [str(each) for each in reasons if each.kind == "rounding" and each.line]
     found = replace(found, warnings=(*found.warnings, *warnings))
-    if not right and proof.outcome != WRONG:
+    if proof is None or (not right and proof.outcome != WRONG):
         return found
-    where = f"{cell.m}×{cell.n}×{cell.k}"
+    where = "×".join(map(str, proof.launched.problem.values()))
     text = f"{proof.outcome} at {where} on the emulator"
     if proof.outcome == WRONG:
         sums = [f"at {where}, {proof.difference}"] if proof.difference else []

@@ -23,7 +23,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
 from mmcore.verdict import warnings_of_file
-from mmcore_emulator.adapter.api import checked, proved, refilled
+from mmcore_emulator.adapter.api import checked, proved, refilled, value_dependences
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.adapter.unusual_reading import unusual_reading
@@ -56,7 +56,7 @@ def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json
         requested = requested_cell(declaration, device, options, USUAL_SIZE)
         requested = requested if sized(options) else refilled(requested)
         proof = _with_hazards(proved(requested), requested, declaration)
-        warnings = warnings_of_file(declaration.name)
+        warnings = (*_at_other_sizes(proof, requested), *warnings_of_file(declaration.name))
         status, details = _EXIT[proof.outcome], answer(proof, declaration, warnings)
         heading = facts(proof, declaration, auto=device == "auto")
         document, view = {**proof.to_json(), "warnings": [*warnings]}, proof_view(proof, warnings)
@@ -83,6 +83,18 @@ def _with_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
     with suppress(MmcoreError):  # the kernel is wrong, whether or not there is time to find out why
         proof = replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations)
     return proof
+
+
+def _at_other_sizes(proof: Proof, cell: Cell) -> list[str]:
+    """Return why a proof does not hold at other sizes: code, not run at its own, that a value of A or B decides about.
+
+    A proof against the constraints asks for no other sizes.
+    """
+    if proof.outcome != PROVED or cell.force:
+        return []
+    with suppress(MmcoreError):  # the proof holds, whether or not other sizes can be run
+        return [str(each) for each in value_dependences(replace(cell, config=proof.launched.config))]
+    return []
 
 
 def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:

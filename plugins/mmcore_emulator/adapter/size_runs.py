@@ -28,10 +28,12 @@ from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
 from mmcore_emulator.adapter.single_blocks import verified_blocks
+from mmcore_emulator.adapter.value_dependences import ReachedCode, dependences
 from mmcore_emulator.adapter.whole_clusters import REFUSED_LAUNCH, cluster_size, undivided
 from mmcore_emulator.adapter.work_budget import WorkBudget
+from mmcore_emulator.conditions.loaded_values import depends_on_loaded_values
 from mmcore_emulator.conditions.refills import Refills
-from mmcore_emulator.executor.coverage import Coverage, Place
+from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
@@ -54,9 +56,10 @@ class SizeRuns:
         self._cell, self._kernel, self._device = cell, planned.kernel, device
         self._config, self._seed = planned.config, cell.seed or 0
         self._run: list[Problem] = []
-        self._first_at: dict[tuple[Place, int], Problem] = {}  # the first run that has come to each branch
+        self._reached = ReachedCode()
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
         functions = self._functions(planned).values()
+        self.depends_on_values = any(map(depends_on_loaded_values, functions))
         # The emulator's tensor cores add float64 products one after the other, as slowly as threads do.
         on_tensor_cores = self._kernel.dtype != "float64" and any(
             effect(each).kind in _PRODUCTS for function in functions for each in function.body
@@ -97,8 +100,7 @@ class SizeRuns:
         """Yield products for loops that no run has turned twice, larger than the first run that came to the loop."""
         self._budget.leave_for_turns()
         for line in (each["line"] for each in self.not_executed() if each["loop"]):
-            runs = (problem for ((_, at), _), problem in self._first_at.items() if at == line)
-            if (first := next(runs, None)) is not None:
+            if (first := self._reached.first_at(line)) is not None:
                 for problem in self._sizes.deeper(first):
                     size = Size(problem, f"for another turn of the loop in line {line}")
                     missing = any(each["loop"] and each["line"] == line for each in self.not_executed())
@@ -234,14 +236,10 @@ class SizeRuns:
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._budget.most_work, watching=[counted])
-            verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
+            with self._reached.recorded(size.problem, self._modules[loaded.compiled.ptx]):
+                verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
             if late := next((each for each in verified.violations if each.kind == "timeout"), None):
                 raise TimeLimit(str(late))
-            for module in () if size.is_beside else self._modules.values():
-                reached = (
-                    branch for branch, ways in module.coverage.branches.items() if any(each.taken for each in ways)
-                )
-                self._first_at = dict.fromkeys(reached, size.problem) | self._first_at
             if verified.right:
                 self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
@@ -285,6 +283,12 @@ class SizeRuns:
         with contextlib.suppress(MmcoreError):
             found = self.tried(size)
             yield from [] if found.refusal else [found]
+
+    def value_dependences(self, tried: Sequence[Tried]) -> tuple[Violation, ...]:
+        """Return what values of A and B decide about in the code that right products have reached."""
+        whole = [each for each in tried if each.is_right and not each.is_part] if self.depends_on_values else []
+        problems = self._reached.cover([each.cell.problem(self._kernel) for each in whole])
+        return dependences(map(self._loaded, problems), self._seed)
 
     def beyond_steps(self) -> Tried | None:
         """Return a product with more steps along k than the kernel takes at any k; None if there is none."""

@@ -216,6 +216,8 @@ class _Tests:
     def steps(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Iterator[Outcome]]]:
         """Yield the tests with their names, the allowed cases first; ``outcomes`` are those of the earlier tests."""
         yield from ((str(case), self._case(case)) for case in cases.allowed)
+        first = {case.config: case for case in reversed(cases.allowed)}
+        yield from ((f"values of A and B, {config}", self._by_value(case)) for config, case in first.items())
         yield "the launches together", self._launches(cases, outcomes)
         for config, capability in itertools.product(dict.fromkeys(case.config for case in cases.allowed), CAPABILITIES):
             what = f"compute capability {capability}, {config}"
@@ -260,6 +262,11 @@ class _Tests:
             again = "" if name in ("repeatable", "not-finite") and outcome == FAILED else again
             outcomes[name] = Outcome(name, str(case), outcome, reason, again, case)
         return outcomes
+
+    def _by_value(self, case: Case) -> Iterator[Outcome]:
+        """Yield the proofs that a config lacks at the sizes that its code asks for, if its small cases are proved."""
+        if case.config not in self.unproved:
+            yield from self._tested(case, "code_by_value", "proof", "check").values()
 
     def _launches(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
         """Yield the outcomes of all launches together, and of the cases that must be refused."""

@@ -27,7 +27,7 @@ from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.device import EmulatedModule
-from mmcore_emulator.adapter.examine_sizes import sizes_of_code
+from mmcore_emulator.adapter.examine_sizes import sizes_of_code, value_dependences
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_emulator.adapter.single_blocks import verified_blocks
@@ -157,6 +157,13 @@ def check_and_prove_case(device: Device, phases: Phases, values: CellJson) -> Fi
         with phases("prove"):
             found.append(("proof", *_proof(cell, device)))
     return found
+
+
+def code_by_value(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Return the proofs that a config lacks at the sizes that its code asks for: values of A and B decide there."""
+    with phases("prove"):
+        found = value_dependences(Cell.from_json(values), device)
+    return [("proof", SKIPPED, f"{UNPROVED}: {each}") for each in found]
 
 
 def _proof(cell: Cell, device: Device) -> tuple[str, str]:
