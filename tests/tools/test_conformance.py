@@ -688,6 +688,34 @@ def test_two_failures_have_no_common_condition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "common"),
+    [
+        ({}, "k not a multiple of 8"),
+        ({"BK": 8, "TK": 4}, "k not a multiple of 8 = BK"),
+        ({"TM": 8, "TN": 8}, "k not a multiple of 8"),
+        ({"TM": 8, "BK": 8}, "k not a multiple of 8 = BK"),
+    ],
+)
+def test_the_largest_multiple_that_explains_failures_is_named(config: dict[str, int], common: str) -> None:
+    passed = ((64, 64, 8), (64, 64, 24), (64, 128, 64))
+    outcomes = outcomes_by_size(passed=passed, failed=((64, 64, 1), (64, 64, 3), (64, 128, 9)))
+    assert [name for name, _ in groups([with_config(each, config) for each in outcomes])] == [common]
+
+
+def test_a_multiple_may_be_a_parameter_that_differs_from_config_to_config() -> None:
+    eight = outcomes_by_size(passed=((64, 64, 8), (64, 64, 24)), failed=((64, 64, 4), (64, 64, 12)))
+    four = outcomes_by_size(passed=((64, 64, 4), (64, 64, 12)), failed=((64, 64, 6),))
+    outcomes = [with_config(each, {"BK": value}) for value, several in ((8, eight), (4, four)) for each in several]
+    ((common, failures),) = groups(outcomes)
+    assert (common, len(failures)) == ("k not a multiple of BK", 3)
+
+
+def with_config(outcome: Outcome, config: dict[str, int]) -> Outcome:
+    assert outcome.case is not None
+    return replace(outcome, case=replace(outcome.case, cell=replace(outcome.case.cell, config=config)))
+
+
+@pytest.mark.parametrize(
     ("passed", "steps", "cause"),
     [
         (WHOLE, "k / 64 * 64", "; line 8 counts k / 64 whole steps and leaves the rest of k out"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 UNPROVED = "not proved"
 """The beginning of the reason why a case has no proof, which keeps the other cases of its config from one, too."""
 
+_OFF = " not a multiple of "
 _LEAST = 3  # failing cases that show a common condition; two have many by chance
 _FEW = 0.25  # the share of the passing cases that may share the condition of all failures
 _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in range(9) if 1 < factor << shift <= 256)
@@ -145,9 +146,27 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
         common, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
         common = common if count >= _LEAST else ""
         several = [each for each, held in left if not common or common in held]
-        found.append((common if passing else "every case", several))
+        rivals = {text for text in counts if counts[text] == count} if common else set[str]()
+        found.append((_of_largest_step(common, rivals, several) if passing else "every case", several))
         left = [(each, held) for each, held in left if each not in several]
     return found
+
+
+def _of_largest_step(common: str, rivals: Set[str], failures: Sequence[Outcome]) -> str:
+    """Return a condition such as "k not a multiple of 2" with the largest number that holds for as many failures.
+
+    The parameter of the config that has this value is named, too: "k not a multiple of 8 = BK".
+    """
+    names, off, _ = common.partition(_OFF)
+    steps = [int(step) for text in rivals if (step := text.removeprefix(names + _OFF)).isdecimal()]
+    if not off or not steps:
+        return common
+    largest = max(steps)
+    configs = [each.case.cell.config for each in failures if each.case]
+    parameters = [name for name in configs[0] if all(config.get(name) == largest for config in configs)]
+    of_size = [name for name in parameters if name.lower().endswith(names)]
+    known = of_size or parameters
+    return f"{names}{off}{largest}" + (f" = {known[0]}" if len(known) == 1 else "")
 
 
 def are_remainders_of_k(failures: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
@@ -167,10 +186,12 @@ def _conditions(case: Case, limits: Sequence[int]) -> Iterator[str]:
     held += ["m, n and k not all equal"] if len(set(sizes.values())) > 1 else []
     for divisor in _DIVISORS:
         off = [name for name, size in sizes.items() if size % divisor]
-        held += [f"{name} {'not ' if name in off else ''}a multiple of {divisor}" for name in sizes]
+        held += [f"{name}{_OFF if name in off else ' a multiple of '}{divisor}" for name in sizes]
         several = (" or ".join(names) for names in ("mn", "mnk") if set(names) & set(off))
-        held += [f"{names} not a multiple of {divisor}" for names in several]
+        held += [f"{names}{_OFF}{divisor}" for names in several]
         held += [f"m and n multiples of {divisor}"] if not {"m", "n"} & set(off) else []
+    parameters = [(name, value) for name, value in cell.config.items() if type(value) is int and value > 1]
+    held += [f"{name}{_OFF}{each}" for each, value in parameters for name, size in sizes.items() if size % value]
     for name, size in sizes.items():
         held += [f"{name} from {limit} on" for limit in limits if size >= limit]
         held += [f"{name} up to {limit}" for limit in limits if size <= limit]
