@@ -93,6 +93,8 @@ def _named(name: str) -> Exercise:
 def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[str, Any]:
     """Return the outcomes, the first failure and the next exercise as JSON-ready values."""
     failed = next((each for each in found if each.points < each.most), None)
+    unfilled = checked.is_unfilled(file)
+    points = {each.criterion: 0.0 if unfilled else each.points for each in found}
     following = EXERCISES[EXERCISES.index(checked) + 1 :]
     failure = None
     if failed is not None:
@@ -106,9 +108,12 @@ def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[s
         "title": checked.task.title,
         "file": str(file),
         "right": failed is None,
-        "points": sum(each.points for each in found),
+        "filled": not unfilled,
+        "points": sum(points.values()),
         "most": checked.task.points,
-        "criteria": [{"criterion": each.criterion, "points": each.points, "most": each.most} for each in found],
+        "criteria": [
+            {"criterion": each.criterion, "points": points[each.criterion], "most": each.most} for each in found
+        ],
         "first_failure": failure,
         "next": following[0].name if following and failed is None else None,
     }
@@ -133,6 +138,8 @@ def _report(document: dict[str, Any]) -> Iterator[Any]:
     yield f"{document['title']}: {document['points']:g} of {document['most']:g} points\n"
     yield fields((each["criterion"], f"{each['points']:g} of {each['most']:g}") for each in document["criteria"])
     failure = document["first_failure"]
+    if not document["filled"]:
+        yield f"\nThe gap in {document['file']} is not filled, so that nothing counts."
     if failure:
         yield ""
         for fault in failure["faults"]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
+from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_grading.answers import commands
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.runs import examined
@@ -40,6 +41,11 @@ class Exercise:
     def start(self) -> bytes:
         """The file with the gap."""
         return (self.folder / "start.cu").read_bytes()
+
+    def is_unfilled(self, file: Path) -> bool:
+        """Return whether a file has the code with the gap, whose comments do not count."""
+        codes = [without_comments(text).split() for text in (self.start, read_bytes(file, _LARGEST))]
+        return codes[0] == codes[1]
 
     def check(self, file: Path) -> Sequence[Outcome]:
         """Return the outcome of each criterion for a file.

@@ -20,6 +20,7 @@ from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
+from mmcore_grading.unchanged import unchanged
 from mmcore_grading.ungraded_products import ungraded_products
 
 _LAYOUT = "--column-major"
@@ -189,7 +190,7 @@ def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -
         tuple(found),
         run.ended,
         run.confined,
-        (*hints(task, run.answers), *ungraded_products(submission, run.answers)),
+        (*unchanged(task, submission), *hints(task, run.answers), *ungraded_products(submission, run.answers)),
         launch(run.answers),
         proved_size(run.answers),
         () if submission.refused else tuple(repeating_commands(task, submission, run.answers, reference)),

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mmcore.kernel.sizes import size_text
-from mmcore_grading.answers import COMPILE, RUN, Answers, Commands, check_at, commands, run_at
+from mmcore_grading.answers import COMPILE, NO_ANSWER, RUN, Answers, Commands, check_at, commands, run_at
 from mmcore_grading.element_types import options_of_types
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
@@ -14,6 +14,7 @@ from mmcore_grading.task import Task
 PROVE = "prove"
 """The name of the command that proves a product."""
 
+_BY_ROWS = ("--column-major", "")
 _ALONE = ("--json",)  # options that change the output, or only the time
 _WITH_VALUE = ("--timeout", "--baseline")
 
@@ -36,10 +37,12 @@ def repeating_commands(task: Task, submission: Submission, answers: Answers, ref
     """Return the commands that repeat the answers, without those at hidden sizes, and at one shown size alone.
 
     That size is the first at which the kernel is not right, if there is one. A submission of other types than the
-    reference is read as having these.
+    reference is read as having these. A product of the usual storage needs no option where it is right so.
     """
     asked, types = commands(task, submission), options_of_types(answers, reference)
-    return [shlex.join(["mmcore", *_shown(asked[name]), *types]) for name in _named(task, asked, answers)]
+    right = any((answers.get(run_at(size)) or NO_ANSWER).status == 0 for size in task.shown)
+    lines = (shlex.join(["mmcore", *_shown(asked[name]), *types]) for name in _named(task, asked, answers))
+    return [line.replace(f" {shlex.join(_BY_ROWS)}", "") if right else line for line in lines]
 
 
 def _named(task: Task, asked: Commands, answers: Answers) -> Iterator[str]:

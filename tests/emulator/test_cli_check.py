@@ -183,3 +183,27 @@ def test_a_size_that_the_kernels_own_assertion_refuses_is_no_fault(tmp_path: Pat
 
 def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
     assert "m×n×k = 140×140×140" in mmcore("check", "unsa.tiled", "--block", "20").stdout
+
+
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("blockIdx.x * 16 + threadIdx.x", "try a guard, so that threads outside of the array write nothing"),
+        ("(blockIdx.x * 16 + threadIdx.x) % 8", "try an atomic operation, or one thread that writes"),
+    ],
+)
+def test_a_race_of_threads_outside_of_the_product_asks_for_a_guard(column: str, hint: str, tmp_path: Path) -> None:
+    path = tmp_path / "my.cu"
+    path.write_text(f"""
+    __global__ void mul(const float *A, const float *B, float *C, int n)
+    {{
+        int row = blockIdx.y * 16 + threadIdx.y, column = {column};
+        float sum = 0;
+        for (int i = 0; i < n; ++i)
+            sum += A[min(row, n - 1) * n + i] * B[i * n + min(threadIdx.x, n - 1)];
+        C[row * n + column] = row < n ? sum : 1;
+    }}
+    """)
+    lines = mmcore("check", str(path), "--block", "16x16", "--size", "17" if "%" not in column else "16").output
+    assert hint in lines, lines
+    assert lines.count("  try ") == 1

@@ -109,6 +109,19 @@ def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypa
     assert "more about it:\n  mmcore run thread.cu --args" in shown.stdout
 
 
+def test_a_gap_that_is_not_filled_gets_no_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mmcore("exercise", "start", "guard")
+    file = Path("guard.cu")
+    file.write_text(f"// mine\n{file.read_text()}")
+    shown = mmcore("exercise", "check", "guard").stdout
+    assert "0 of 10 points" in shown
+    assert "The gap in guard.cu is not filled, so that nothing counts." in shown
+    assert "out-of-bounds" in shown
+    file.write_text(file.read_text() + "int other;\n")
+    assert "3 of 10 points" in mmcore("exercise", "check", "guard").stdout
+
+
 def test_each_fault_is_shown_with_its_own_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     mmcore("exercise", "start", "barrier")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +77,31 @@ def test_a_verdict_at_a_hidden_size_is_repeated_without_a_size() -> None:
     *_, line = repeating_commands(task, submission, answers, {})
     assert line == "mmcore run a.cu --device emulator --seed 1"
     assert len(repeating_commands(task, submission, answers | {"run": right, "run 7x7x7": right}, {})) == 1
+
+
+@pytest.mark.parametrize(("status", "option"), [(0, ""), (1, " --column-major ''")])
+def test_a_right_product_by_rows_is_repeated_without_its_storage(status: int, option: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),), options=("--column-major", ""))
+    answers = {"run 8x8x8": Answer(status, {"verified": not status, "violations": []})}
+    (line,) = repeating_commands(task, Submission("ada", (("a.cu", b""),)), answers, {})
+    assert line == f"mmcore run a.cu --size 8x8x8 --no-hazards --device emulator{option} --seed 1"
+
+
+def test_a_count_names_its_size() -> None:
+    criterion = Criterion("counts", 1, "barriers", 2)
+    task = Task("a product", (Sizes(8, 9, 10),), (criterion,))
+    own, other = (Answer(0, {"launches": [{"barriers": count}]}) for count in (5, 2))
+    right = {"compile": Answer(0, {}), "run 8x9x10": Answer(0, {"verified": True, "violations": []})}
+    (found,) = outcomes(task, {**right, "profile": own}, {"profile": other})
+    assert found.message == "5 barriers at 8×9×10, and the reference has 2; 2 times is allowed"
+
+
+def test_the_given_file_is_named_where_it_is_submitted_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "start.cu").write_text(NAIVE)
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 1),), given=tmp_path / "start.cu")
+    for text, hints in ((f"// Ada\n{NAIVE}", ("the submission is start.cu, as it was given",)), (f"{NAIVE}int n;", ())):
+        submission = Submission("ada", (("a.cu", text.encode()),))
+        assert grade_of(task, submission, Run({"compile": Answer(0, {})}), {}).hints == hints
 
 
 def test_commands_repeat_a_verdict_on_other_types_than_the_references() -> None:

@@ -34,6 +34,7 @@ def test_equal_blocks_are_named_with_their_line(text: str, entry: str, blocks: d
     [
         (WMMA, GRID),
         (WMMA.replace(ROW, "blockDim.y * 16"), {**GRID, "y": 1}),
+        ("__global__ void whole(float *a, float *b, float *c, int n)\n{\n    float s = 0;\n    s = a[0];\n}\n", GRID),
         ("#define BY blockIdx.y\n" + WMMA.replace("blockIdx.y", "BY"), GRID),
         (WMMA.replace(ROW, "blockDim.y * 16 * row_of(gridDim)"), GRID),
         ('#include "places.h"\n' + WMMA.replace(ROW, "blockDim.y * 16"), GRID),

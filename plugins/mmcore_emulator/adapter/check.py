@@ -28,6 +28,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.adapter.nan_outputs import contents, nan_outputs
+from mmcore_emulator.adapter.outside_writers import with_guards
 from mmcore_emulator.adapter.views import check_view
 from mmcore_emulator.machine import violations as machine_violations
 from mmcore_emulator.machine.memory.arrays import Array
@@ -175,7 +176,7 @@ def sanitized_run(
         run.observers = (checking, *watching)
         execute(run)
     kernel = loaded.plan.kernel
-    found = with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel)
+    found = with_guards(with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel))
     found += _unwritten(problem, shadows.of(output.array))
     found += itertools.chain.from_iterable(_ignored_counts(module.function(call)) for call in loaded.launches)
     found = [*without_consequences(found, kernel.launch)]

@@ -20,7 +20,7 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
-from mmcore_emulator.sanitizer.races import ONE_WRITER, OTHER_INDEX
+from mmcore_emulator.sanitizer.races import GUARD, ONE_WRITER, OTHER_INDEX
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
@@ -103,12 +103,12 @@ def _of_threads(kernel: Kernel) -> Iterator[Edit]:
 def names_a_cause(result: Result) -> bool:
     """Return whether a hazard names its cause, or what to try.
 
-    That one thread is to write, or another index is needed, is no cause. Nor is an unusual reading.
+    That one thread is to write, or that a guard or another index is needed, is no cause. Nor is an unusual reading.
     """
     return any(
         each.kind in _CAUSES
         or _NAMED.search(each.message)
-        or (each.hint and not each.hint.startswith((ONE_WRITER, OTHER_INDEX)))
+        or (each.hint and not each.hint.startswith((ONE_WRITER, GUARD, OTHER_INDEX)))
         for each in result.violations
         if each.kind != "unusual-reading"
     )
