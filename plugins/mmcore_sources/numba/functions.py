@@ -27,6 +27,7 @@ from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown, one_word
 from mmcore_sources.python_file.launch_bugs import launch_bugs
+from mmcore_sources.python_file.passed_arguments import transposed_views
 from mmcore_sources.python_file.program import PythonProgram
 from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.values import ValueReader
@@ -203,7 +204,7 @@ def _with_build(
         *[Note("sizes", "m = n = k", "the kernel gets one size", "none")] * square,
         *(note for note in inferred.notes if note.what != "arguments"),
     ]
-    warnings = (*inferred.warnings, *mixed_types(arrays, roles, found))
+    warnings = (*inferred.warnings, *mixed_types(arrays, roles, found), *transposed_views(program, found))
     return replace(inferred, attributes=attributes, notes=tuple(notes), warnings=warnings)
 
 

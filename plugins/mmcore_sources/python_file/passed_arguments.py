@@ -1,4 +1,4 @@
-"""Arguments of a program that a kernel in a string reads otherwise than the program means them."""
+"""Arguments of a program that a kernel reads otherwise than the program may mean them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mmcore_sources.python_file.host_text import PythonLaunch
 from mmcore_sources.python_file.program import PythonProgram
 
 _RESPECTS_STRIDES = re.compile(r"\bcontiguous\(|\bis_contiguous\(|\bstrides?\(|packed_accessor")
+_TRANSPOSED = ("T", "transpose", "swapaxes")
 _CONTIGUOUS = {"CuPy": "cupy.ascontiguousarray({})", "PyTorch": "{}.contiguous()"}
 
 
@@ -40,6 +41,16 @@ def passed_otherwise(
     yield from _of_extension(program, text, reader) if language == "PyTorch" else ()
 
 
+def transposed_views(program: PythonProgram, launches: Sequence[PythonLaunch]) -> Iterator[str]:
+    """Yield a sentence for each transposed view that a kernel gets with its strides."""
+    for launch in launches:
+        for argument in launch.arguments:
+            value = _value(program, argument, launch)
+            if any(isinstance(each, ast.Attribute) and each.attr in _TRANSPOSED for each in ast.walk(value)):
+                shown = f"line {launch.line} passes {ast.unparse(argument)}"
+                yield f"{shown}, a transposed view: the program multiplies the transposed matrix"
+
+
 def _by_columns(argument: ast.expr, language: str) -> str:
     """Return the clause on an array whose memory has another order than its indexes."""
     copy = _CONTIGUOUS.get(language, "numpy.ascontiguousarray({})").format(ast.unparse(argument))
@@ -48,9 +59,14 @@ def _by_columns(argument: ast.expr, language: str) -> str:
 
 def _is_real(program: PythonProgram, argument: ast.expr, launch: PythonLaunch) -> bool:
     """Return whether an argument is a real number of Python's."""
-    if isinstance(argument, ast.Name) and (found := program.value_of(argument.id, launch.scope, launch.line)):
-        argument = found.value
-    return isinstance(argument, ast.Constant) and isinstance(argument.value, float)
+    value = _value(program, argument, launch)
+    return isinstance(value, ast.Constant) and isinstance(value.value, float)
+
+
+def _value(program: PythonProgram, argument: ast.expr, launch: PythonLaunch) -> ast.expr:
+    """Return the expression that a name was last assigned, or another argument itself."""
+    found = program.value_of(argument.id, launch.scope, launch.line) if isinstance(argument, ast.Name) else None
+    return argument if found is None else found.value
 
 
 def _of_extension(program: PythonProgram, text: str, reader: ArrayReader) -> Iterator[str]:
