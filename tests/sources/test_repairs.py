@@ -347,3 +347,18 @@ __global__ void mul(const half *A, const half *B, float *C, int m, int n, int k)
     transposed, exchanged, *_ = edits(text, "mul", operands, "float")
     assert (transposed.line, "x4.trans.shared" in transposed.text) == (1, True)
     assert "LOAD4(r[i][0], r[i][2], r[i][1], r[i][3], p);" in exchanged.text
+
+
+def test_the_condition_of_a_return_before_a_barrier_is_not_changed() -> None:
+    text = """__global__ void mul(const float *A, const float *B, float *C, int n) {
+        __shared__ float a[16];
+        if (row >= n || col >= n) return;
+        BARRIER
+        C[row * n + col] = a[threadIdx.x];
+    }"""
+    operands = Operands({"A": "A", "B": "B", "C": "C"}, {"n": "n"}, "", "0")
+    of_barrier, other = (
+        {each.what for each in edits(text.replace("BARRIER", barrier), "mul", operands, "")}
+        for barrier in ("__syncthreads();", "")
+    )
+    assert other - of_barrier >= {"&& instead of ||", "> instead of >="}

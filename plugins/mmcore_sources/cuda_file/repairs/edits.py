@@ -23,6 +23,7 @@ from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.matrix_load_edits import matrix_load_edits
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
+from mmcore_sources.cuda_file.repairs.remainder_edits import guarded_returns
 from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import parity_edits, tensor_core_edits
 
@@ -217,9 +218,13 @@ def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator
 
 
 def _comparisons(source: bytes, nodes: Sequence[Node], others: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield sources with other comparisons in a line, or with "or" for "and"."""
+    """Yield sources with other comparisons in a line, or with "or" for "and".
+
+    A return before a barrier stays as it is: with another condition fewer threads would miss the barrier, not none.
+    """
+    returns = {part.id for _, guard in guarded_returns(nodes) for part in walk(guard)}
     lines: dict[tuple[int, str], list[Node]] = {}
-    for node in (each for each in nodes if each.type == "binary_expression"):
+    for node in (each for each in nodes if each.type == "binary_expression" and each.id not in returns):
         if (sign := text_of(node.children[1])) in others:
             lines.setdefault((node.start_point.row, sign), []).append(node.children[1])
     for (_, sign), places in lines.items():

@@ -24,7 +24,7 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
         yield replaced(source, [guard], BEFORE_LOOP)
         if steps:
             yield replaced(source, [*steps, guard], f"a last step and {BEFORE_LOOP}")
-    if returns := _returns_before_barriers(nodes):
+    if returns := [_without_return(*each) for each in guarded_returns(nodes)]:
         whole = [*returns, *guarded, *_whole_guards(nodes, operands)]
         yield replaced(source, whole, "guards instead of the return before a barrier")
         yield replaced(source, [*steps, *whole], "a last step, and guards instead of the return before a barrier")
@@ -104,13 +104,13 @@ def _statement(node: Node) -> Node:
     return node
 
 
-def _returns_before_barriers(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
-    """Return the conditional returns before the last barrier of a function, each as a comment or an empty statement."""
+def guarded_returns(nodes: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Return the conditional returns before the last barrier of a function, each with its guard."""
     barriers = [each for each in nodes if each.type == "identifier" and text_of(each) == "__syncthreads"]
     last = {enclosing_function(each): each.start_byte for each in barriers}
     returns = (each for each in nodes if each.type == "return_statement" and not each.named_children)
     skipping = (each for each in returns if each.start_byte < last.get(enclosing_function(each), 0))
-    return [_without_return(each, guard) for each in skipping if (guard := _guard(each)) is not None]
+    return [(each, guard) for each in skipping if (guard := _guard(each)) is not None]
 
 
 def _without_return(node: Node, guard: Node) -> tuple[Node, str]:
