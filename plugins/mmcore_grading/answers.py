@@ -57,7 +57,7 @@ _FOLDERS = re.compile(
 )
 _MEMORY = re.compile(r"the host has no memory for (?P<array>.*)|MemoryError\b.*")
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
-
+_NO_SUCH_KERNEL = re.compile(r"(.* has no (?:__global__ function|kernel) \w+); it has (.*)")
 _IMPORTED_KERNEL = re.compile(r"(.* has no kernel): .*; it imports (.*), so try mmcore run .*")
 
 Document: TypeAlias = Mapping[str, Any]
@@ -91,6 +91,7 @@ class Answer:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = COMMAND_LINES.sub("", f"\n{self.message}".rpartition("\nError: ")[2]).strip()
         sentence = _CHOICE.sub(rf"{NOT_GRADED}\1; the table [entry] of the task can name a student's kernel", sentence)
+        sentence = _NO_SUCH_KERNEL.sub(rf"{NOT_GRADED}\1, which the task names; it has \2", sentence)
         imported = rf"{NOT_GRADED}\1, but \2 has, which it imports; submission in the task can name that file"
         sentence = _IMPORTED_KERNEL.sub(imported, sentence)
         sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)

@@ -190,7 +190,8 @@ def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[
 
 def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
     wrong_sizes = (each for each in document["sizes"] if not each["right"])
-    wrong = (_wrong_size(size_text(each), each["why"], answer.faults) for each in wrong_sizes)
+    unused = "" if answer.status else ", which its program does not use"
+    wrong = (f"{_wrong_size(size_text(each), each['why'], answer.faults)}{unused}" for each in wrong_sizes)
     missed = [f"not tried at other sizes: {document['not_tried']}"] if document["not_tried"] else []
     wrong_numbers = [fault for fault in answer.faults if not _is_hazard(fault)]
     return wrong_numbers or [*islice(wrong, 1)] or answer.faults or missed

@@ -126,6 +126,21 @@ def test_a_file_is_not_graded_and_runs_again_where_a_package_is_missing() -> Non
     ]
 
 
+def test_a_kernel_that_the_task_names_wrongly_costs_no_points() -> None:
+    answer = Answer(2, None, "Error: ada.cu has no __global__ function gemm_xx; it has gemm_db, naive")
+    reason = "not graded: ada.cu has no __global__ function gemm_xx, which the task names; it has gemm_db, naive"
+    assert answer.reason == reason
+
+
+def test_any_size_names_a_size_that_the_program_does_not_use() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
+    size = {"m": 41, "n": 21, "k": 35, "why": "tiles with remainders", "right": False}
+    of_tiles = {"verified": True, "not_tried": "", "sizes": [size], "violations": []}
+    (found,) = outcomes(task, {name: Answer(0, of_tiles) for name in ("compile", "run", "run 8x8x8")}, {})
+    message = "it is wrong at 41×21×35 (tiles with remainders), which its program does not use"
+    assert (found.points, found.message) == (0, message)
+
+
 @pytest.mark.parametrize(("limit", "points"), [("time limit", 0), ("", 2)])
 def test_any_size_is_not_earned_where_sizes_were_not_tried(limit: str, points: float) -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 2),))
