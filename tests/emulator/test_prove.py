@@ -76,6 +76,10 @@ DIFFERENCES = {
     "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
     "has A[0][1]·B[0][0] instead of A[0][0]·B[0][0]": ("A[row * k + p]", "A[row * k + (p ^ 1)]"),
     "has A[0][1]·B[0][1], where the product has A[0][1]·B[1][0]": ("B[p * n + column]", TURNED),
+    "has A[0][1]·B[0][0] besides A[0][0]·B[0][0], where the product has A[0][1]·B[1][0]": (
+        "B[p * n + column]",
+        "B[(p == 1 ? 0 : p == 9 ? 4 : p) * n + column]",
+    ),
     "has A[1][3]·B[3][1], no product of it": (TERM, f"{{ {TERM} if (p == 3) {FOREIGN} }}"),
     "is the element (1, 0) of the product": ("A[row * k + p]", "A[(row ^ 1) * k + p]"),
 }

@@ -151,6 +151,11 @@ class WrongSum:
         """Return the wrong product that has one element of B, from its excess; "" if it has no single element of A."""
         terms = self._terms(self.given["A"], _part(self.given["B"], (row, column)))
         if column == self.column:
+            further = np.argwhere(field.equal(terms, excess))
+            if len(further) == 1:
+                of_a, k = map(int, further[0])
+                instead = f", where the product has {self._product(k)}" if of_a == self.row else ""
+                return f"{self.name} has A[{of_a}][{k}]·B[{row}][{column}] besides {self._product(row)}{instead}"
             terms = field.subtract(terms, _part(terms, (self.row, row)))
         places = np.argwhere(field.equal(terms, excess))
         if len(places) != 1:
