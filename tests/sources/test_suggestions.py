@@ -271,7 +271,32 @@ def test_a_size_that_is_compared_for_another_is_no_remainder(folder: Path) -> No
 }"""
     (folder / "my.cu").write_text(text)
     output = command(*shlex.split("run my.cu --block 16x16 --device emulator")).output
-    assert "hint: the product is right at 32×48×64 and wrong at 64×48×32, without a remainder: it depends on" in output
+    both = "hint: the product is right at 32×48×64 and wrong at 128×48×64, without a remainder"
+    assert f"{both}: it depends on which of m and k is greater" in output
+
+
+def test_a_size_that_must_be_a_multiple_is_no_order_of_sizes(folder: Path) -> None:
+    text = """__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K) {
+    __shared__ float a[16][16], b[16][16];
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int part = 0; part < 4; part++) {
+        int begin = part * ((K + 3) / 4), end = min(begin + (K + 3) / 4, K);
+        for (int p = begin; p < end; p += 16) {
+            a[threadIdx.y][threadIdx.x] = row < M && p + threadIdx.x < K ? A[row * K + p + threadIdx.x] : 0;
+            b[threadIdx.y][threadIdx.x] = p + threadIdx.y < K && col < N ? B[(p + threadIdx.y) * N + col] : 0;
+            __syncthreads();
+            for (int i = 0; i < 16; i++) sum += a[threadIdx.y][i] * b[i][threadIdx.x];
+            __syncthreads();
+        }
+    }
+    if (row < M && col < N) C[row * N + col] = sum;
+}"""
+    (folder / "my.cu").write_text(text)
+    output = command(*shlex.split("run my.cu --block 16x16 --device emulator")).output
+    assert "with end instead of K in lines 8 and 9:" in output
+    both = "hint: the product is right at 32×48×64 and wrong at 32×48×32, without a remainder"
+    assert f"{both}: k must be a multiple of 64: 32 and 96 are wrong" in output
     assert "hint: without a remainder" not in output
 
 

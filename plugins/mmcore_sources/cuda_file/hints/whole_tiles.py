@@ -16,6 +16,7 @@ from mmcore.result import Result
 from mmcore.verdict import BY_VALUE
 from mmcore_emulator.adapter.usual_sizes import PASSES
 from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.hints.deciding_sizes import deciding_size
 from mmcore_sources.cuda_file.hints.tried_cells import (
     MOST_WORK,
     TRIED_SECONDS,
@@ -132,8 +133,9 @@ def without_remainder(cell: Cell) -> Iterator[str]:
     if is_clean(measured(cell), kernel):
         other = exchanged_cell(cell, kernel)
         if other is not None and (exchanged := measured(other)) is not None and not exchanged.verified:
-            both = f"right at {size_of(cell)} and wrong at {size_of(other)}"
-            yield hint_of(f"the product is {both}, without a remainder: it depends on which size is greater", other)
+            why, wrong = deciding_size(cell, other, kernel)
+            both = f"right at {size_of(cell)} and wrong at {size_of(wrong)}"
+            yield hint_of(f"the product is {both}, without a remainder{why and f': {why}'}", wrong)
             return
         text, name = kernel.source_text(), kernel.entry.partition("<")[0]
         why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
