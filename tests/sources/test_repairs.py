@@ -139,6 +139,28 @@ void f(int m, int n, int k) { mul<<<dim3((n + 7) / 8, (m + 7) / 8), dim3(8, 8)>>
 """
 
 
+def test_a_guard_of_a_part_of_the_index_of_a_store_gets_the_whole_of_it() -> None:
+    text = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, first = blockIdx.x * 64 + threadIdx.x;
+    for (int part = 0; part < 4; part++) {
+        int col = first + part * 16;
+        float sum = 0;
+        for (int i = 0; i < k; i++) sum += row < m && col < n ? A[row * k + i] * B[i * n + col] : 0;
+        if (row < m && first < n) C[row * n + first + part * 16] = sum;
+    }
+}
+void f(int m, int n, int k) { mul<<<dim3((n + 63) / 64, (m + 15) / 16), dim3(16, 16)>>>(a, b, c, m, n, k); }
+"""
+    result = run(text)
+    assert result.exit_code == 1
+    assert (
+        "with first + part * 16 < n instead of first < n:\n    8  if (row < m && first + part * 16 < n)"
+        in result.stdout
+    )
+
+
 def test_a_kernel_without_barriers_that_sums_in_c_gets_one_guard_before_its_first_access() -> None:
     guard = "if (row >= m || col >= n) return;"
     output = run(IN_C).stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, text_of
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, is_stored_to, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
 from mmcore_sources.cuda_file.repairs.edit import Edit, before, replaced
 from mmcore_sources.cuda_file.repairs.likely_edits import CONDITIONS
@@ -28,6 +28,8 @@ def remainder_edits(text: str, nodes: Sequence[Node], operands: Operands) -> Ite
         whole = [*returns, *guarded, *_whole_guards(nodes, operands)]
         yield replaced(source, whole, "guards instead of the return before a barrier")
         yield replaced(source, [*steps, *whole], "a last step, and guards instead of the return before a barrier")
+    if own := [*_guards_of_own_index(nodes, operands)]:
+        yield replaced(source, own)
     if zeros:
         yield replaced(source, zeros, "zeros where the conditions do not hold")
     if steps:
@@ -152,6 +154,20 @@ def _completed_guards(nodes: Sequence[Node], operands: Operands) -> Iterator[tup
         text = text_of(condition)
         begin, end = (text[:-1], ")") if text.endswith(")") and condition.type != "call_expression" else (text, "")
         yield condition, " && ".join([begin, *parts]) + end
+
+
+def _guards_of_own_index(nodes: Sequence[Node], operands: Operands) -> Iterator[tuple[Node, str]]:
+    """Yield the comparisons before stores to C that have a part of the store's row or column, with the whole of it."""
+    for node in (each for each in nodes if operands.is_element(each, "C") and is_stored_to(each)):
+        guard, place = _guard(node), operands.place(node)
+        condition = guard.child_by_field_name("condition") if guard is not None else None
+        if condition is None or place is None:
+            continue
+        for each in (each for each in walk(condition) if each.type == "binary_expression"):
+            compared, sign, limit = map(text_of, each.children)
+            for whole, bound in ((place.row, place.rows), (place.column, place.length)):
+                if (sign, limit) == ("<", bound) and whole.startswith(f"{compared} + "):
+                    yield each, f"{whole} < {bound}"
 
 
 def _accesses(nodes: Sequence[Node], operands: Operands, matrices: str) -> Iterator[Node]:
