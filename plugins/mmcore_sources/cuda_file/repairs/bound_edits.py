@@ -32,6 +32,21 @@ def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) 
             yield from (replaced(source, [(bound, other)]) for other in others if other != word)
 
 
+def part_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield sources that compare with the end of a part of a size, such as ``end = min(begin + part, K)``, not with K.
+
+    A guard that compares with K reads the next part, too.
+    """
+    for node in (each for each in nodes if each.type == "init_declarator" and each.end_byte > each.start_byte):
+        name, value = node.children[0], node.children[-1]
+        words = {text_of(each) for each in walk(value)} if text_of(value).startswith("min(") else set()
+        for size in (each for each, role in sizes.items() if role in _SIZES and each in words):
+            later = (each for each in nodes if each.type == "binary_expression" and each.start_byte > node.end_byte)
+            limits = (each.children[2] for each in later if text_of(each.children[1]) in _COMPARISONS)
+            if places := [each for each in limits if text_of(each) == size]:
+                yield replaced(source, [(each, text_of(name)) for each in places])
+
+
 def _bound(limit: Node, names: Sequence[str]) -> Node | None:
     """Return the size or the member of a structure in a limit such as ``M`` and ``(M + 15) / 16``; None without one."""
     found = [limit] if limit.type == "field_expression" else [each for each in walk(limit) if text_of(each) in names]

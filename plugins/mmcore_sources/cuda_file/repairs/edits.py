@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, parse, text_of, walk
-from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits
+from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits, part_edits
+from mmcore_sources.cuda_file.repairs.component_edits import component_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import (
     array_of,
@@ -80,6 +81,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)
+    yield from component_edits(source, nodes)
     yield from _set(source, nodes)
     yield from _warp_sums(source, nodes)
     if element:
@@ -89,6 +91,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, operands.sizes)
     yield from transposed_elements(source, nodes, operands)
+    yield from part_edits(source, nodes, operands.sizes)
     yield from bound_edits(source, nodes, operands.sizes)
     yield from index_edits(source, nodes)
     yield from _multiplied(source, nodes)
@@ -173,11 +176,15 @@ def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield sources with another size as the length of a row, such as ``i * n`` for ``i * k``, in a line."""
+    """Yield sources with another size as the length of a row, such as ``i * n`` for ``i * k``, or two exchanged."""
     lines: dict[tuple[int, str], list[Node]] = {}
     for node in (each for each in nodes if each.type in ("identifier", "field_expression") and text_of(each) in sizes):
         if _is_length(node):
             lines.setdefault((node.start_point.row, text_of(node)), []).append(node)
+    for (row, one), (other_row, other) in itertools.combinations(lines, 2):
+        if row == other_row:
+            changes = [(each, other) for each in lines[row, one]] + [(each, one) for each in lines[row, other]]
+            yield replaced(source, changes, f"{one} and {other} exchanged")
     for (_, name), places in lines.items():
         by_role = {role: other for other, role in sizes.items() if role != sizes[name]}
         others = sorted(by_role.values(), key=lambda other: _LENGTHS.index(sizes[other]))
