@@ -63,6 +63,12 @@ def test_the_change_that_makes_a_product_right_is_named_with_its_line(
     assert "hint: the product is right at " in result.stdout
 
 
+def test_two_exchanged_lengths_are_said_to_be_right_where_they_are_equal() -> None:
+    lengths = section_of(__file__, "naive")["mistakes"]["lengths"]
+    result = run(section_of(__file__, "naive")["text"].replace(*lengths[:2]))
+    assert "\nwithout this change, the product is right where n = k, as at 16×96×96\n" in result.stdout
+
+
 def test_a_guard_of_whole_fragments_leaves_a_layout_to_be_right_at_whole_tiles() -> None:
     text = section_of(__file__, "fragments")["text"].replace("half, wmma::row_major> b", "half, wmma::col_major> b")
     text = text.replace("    wmma::store", "    if (blockIdx.y * 16 < m && blockIdx.x * 16 < n) wmma::store")

@@ -21,7 +21,7 @@ from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import GUARD, ONE_WRITER, OTHER_INDEX
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit, in_lines, numbered
@@ -48,6 +48,7 @@ _UNWRITTEN = "uninitialized-read"
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
           "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip
 _ZEROS = {"float16": "__half(0.0f)", "bfloat16": "__nv_bfloat16(0.0f)"}
+_EXCHANGED = re.compile(r"hint: the product is right at .* with (\w+) and (\w+) exchanged in line")
 REPAIRED = "hint: the product is right at"
 """The beginning of a hint with a repair."""
 
@@ -69,8 +70,20 @@ def repairs(result: Result, kernel: Kernel, *, whole: bool = False) -> Iterator[
     seconds = seconds_of_search(result, whole=whole or is_right_at_whole_tiles(result))
     found = [*search.remembering(first_right(cells, source_changes(kernel, result), seconds))]
     yield from found
+    if match := _EXCHANGED.match("".join(found)):
+        yield from _right_where_equal(cells[0], kernel, [sizes_of(kernel).get(name, "") for name in match.groups()])
     if any(each.kind == _UNWRITTEN for each in result.violations) and not "".join(found).startswith(REPAIRED):
         yield from _written(cells[0], kernel)
+
+
+def _right_where_equal(cell: Cell, kernel: Kernel, axes: Sequence[str]) -> Iterator[str]:
+    """Yield that a wrong product of a kernel is right where the two sizes that it exchanges are equal."""
+    if {*axes} <= {"m", "n", "k"}:
+        edge = max(getattr(cell, axis) for axis in axes)
+        sizes = {name: getattr(cell, name) for name in "mnk"} | dict.fromkeys(axes, edge)
+        square = at_sizes(cell, kernel, **sizes)
+        if is_right(square, kernel):
+            yield f"without this change, the product is right where {' = '.join(axes)}, as at {size_of(square)}"
 
 
 def seconds_of_search(result: Result, *, whole: bool) -> float:
