@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
@@ -26,9 +27,10 @@ from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import GridConstraint
-from mmcore_sources.cuda_file.line_breaks import within_columns
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
 
+_COLUMNS = 120
+_INDENT = " " * 8
 _LEVELS = 6  # of folders above a source that its headers may be in
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
@@ -79,6 +81,24 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
     return Launch(grid=grid, block=config.block, shared_bytes={shared}{more})
 
 '''
+
+
+class _Listed(NamedTuple):
+    """A list in the text of a module, which is broken into lines if it is long."""
+
+    opening: str
+    parts: Sequence[str]
+    closing: str
+
+    def __str__(self) -> str:
+        """Return the list in one line."""
+        return f"{self.opening}{', '.join(self.parts)}{self.closing}"
+
+    def in_lines(self, indent: str) -> str:
+        """Return the list with one part in each line."""
+        return "\n".join(
+            [self.opening, *(f"{indent}    {each}," for each in self.parts), f"{indent}{self.closing.lstrip(',')}"]
+        )
 
 
 def package_files(
@@ -135,14 +155,14 @@ def declaration(inferred: Inferred, path: Path, kernel: str, source: str, text: 
     for each in constraints:
         if isinstance(each, OneBlock):
             before += _ONE_BLOCK.format(each.rows, "y" if each.rows == "x" else "x")
-    rows = [
+    rows: list[tuple[str, str | _Listed, str]] = [
         ("name", _text(kernel), ""),
         ("title", _text(attributes["title"]), ""),
         *([("source", _text(source), "")] if source != f"{kernel.rpartition('.')[2]}.cu" else []),
         *([("include", _tuple(list(map(_text, folders))), "")] if folders else []),
         ("entry", _text(attributes["entry"]), why.get("function", "")),
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
-        ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", _why_config(inferred)),
+        ("configs", _Listed("[{", _config(*attributes["configs"]), "}]"), _why_config(inferred)),
     ]
     if rule.shared_bytes == "0" and not rule.cooperative and not rule.cluster:
         rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
@@ -158,13 +178,24 @@ def declaration(inferred: Inferred, path: Path, kernel: str, source: str, text: 
     if constraints:
         reason = "small products are wrong at other sizes" if steps else ""
         rows.append(("constraints", _tuple(list(map(_constraint, constraints))), reason))
-    comments = [f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else "" for _, _, reason in rows]
-    body = "".join(f"{above}        {name}={value},\n" for above, (name, value, _) in zip(comments, rows, strict=True))
+    body = "".join(_row(*row) for row in rows)
     names = [name for name in _EXPORTED if re.search(rf"\b{name}\b", before + body)]
-    imports = ", ".join(sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each)))
+    names = sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each))
+    imports = f"from mmcore import {', '.join(names)}"
+    if len(imports) > _COLUMNS:
+        imports = f"from mmcore import {_Listed('(', names, ')').in_lines('')}"
     math = "import math\n\n" * ("math." in before + body)
-    head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
-    return within_columns(head + _HOOK.format(body=body))
+    return f'"""{kernel}: {attributes["title"]}."""\n\n{math}{imports}\n\n{before}' + _HOOK.format(body=body)
+
+
+def _row(name: str, value: str | _Listed, reason: str) -> str:
+    """Return the lines of a field, with the reason for its value above it."""
+    begin = f"{_INDENT}# "
+    lines = textwrap.wrap(f"{reason[:1].upper()}{reason[1:]}.", _COLUMNS, initial_indent=begin, subsequent_indent=begin)
+    line = f"{_INDENT}{name}={value},"
+    if isinstance(value, _Listed) and len(line) > _COLUMNS:
+        line = f"{_INDENT}{name}={value.in_lines(_INDENT)},"
+    return "".join(f"{each}\n" for each in (*(lines if reason else []), line))
 
 
 def _whole(inferred: Inferred, text: str) -> list[Constraint]:
@@ -208,12 +239,12 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_text(name)}: {_value(each)}' for name, each in value.items())}}}"
     if isinstance(value, tuple):
-        return _tuple(list(map(_value, value)))
+        return str(_tuple(list(map(_value, value))))
     return _text(value) if isinstance(value, str) else repr(value)
 
 
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+def _tuple(parts: Sequence[str]) -> _Listed:
+    return _Listed("(", parts, ",)" if len(parts) == 1 else ")")
 
 
 def _constraint(constraint: Constraint) -> str:
@@ -246,10 +277,10 @@ def _number(value: Any) -> str:
 def _layout(layout: EncodedLayout) -> str:
     """Return the rule of a tensor map as Python code."""
     both = (parse_expressions(text, "the tensor map") for text in (layout.extents, layout.strides))
-    return f"lambda problem, config: {_tuple([_tuple(list(map(python_text, each))) for each in both])}"
+    return f"lambda problem, config: {_tuple([str(_tuple(list(map(python_text, each)))) for each in both])}"
 
 
-def _config(config: Mapping[str, Any]) -> str:
+def _config(config: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in config.items():
         if isinstance(value, Derived):
@@ -257,4 +288,4 @@ def _config(config: Mapping[str, Any]) -> str:
             words.append(f'"{BLOCK}": lambda config: {_tuple(extents)}')
         else:
             words.append(f'"{name}": {_tuple(list(map(str, value))) if name == BLOCK else repr(value)}')
-    return f"{{{', '.join(words)}}}"
+    return words
