@@ -124,6 +124,10 @@ ROUNDED = re.sub(
     r"s += __half2float(__hmul(\1, \2));",
     NAIVE.replace("float *", "__half *").replace("sum = 0", "s = 0").replace("= sum", "= s"),
 )
+TEMPLATE_WMMA = HALF_WMMA.replace("__global__", "template <typename T>\n__global__").replace(
+    "product<<", "product<half><<"
+)
+TEMPLATE_WMMA = TEMPLATE_WMMA.replace("16, half>", "16, T>").replace("const half *", "const T *")
 FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (float)")
 
 
@@ -133,6 +137,14 @@ FLOAT_SUM = NAIVE.replace("float *", "__half *").replace("sum +=", "sum += (floa
         (TF32, {}, ["tensor cores in line 5 round A and B of float32 to tf32, so that C differs from"]),
         (TF32, {"dtype": "tf32"}, []),
         (HALF_WMMA, {}, ["sums are float16: the type of the source's accumulator fragments; such sums have 11 bits"]),
+        (TEMPLATE_WMMA, {}, ["sums are float16: the type of the source's accumulator fragments; such sums have 11"]),
+        (
+            TEMPLATE_WMMA.replace("product<half>", "product<float>").replace(
+                "T *A, const T *B", "half *A, const half *B"
+            ),
+            {},
+            [],
+        ),
         (HALF_WMMA, {"accumulator": "float16"}, []),
         (WMMA, {}, []),
         (FLOAT_SUM, {}, []),

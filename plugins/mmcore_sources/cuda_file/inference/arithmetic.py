@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import Program
@@ -46,20 +47,24 @@ def uses_tensor_cores(source: Program, function: Function) -> bool:
     return _TENSOR_CORES.search(_code(source, function)) is not None
 
 
-def may_have_wide_sums(source: Program, function: Function) -> bool:
-    """Return whether a kernel has sums of float beside narrow ones, whichever makes C."""
-    code = _code(source, function)
+def may_have_wide_sums(source: Program, function: Function, types: Mapping[str, str]) -> bool:
+    """Return whether a kernel has sums of float beside narrow ones, whichever makes C.
+
+    ``types`` are those that its template's parameters stand for.
+    """
+    code = _with_types(_code(source, function), types)
     if fragments := _ACCUMULATORS.findall(code):
         return any(re.search(r"\bfloat\b", each) for each in fragments)
     return any(pattern.search(code) for pattern in (_WIDE_SUMS, _WIDE_MMA))
 
 
-def shown_sums(source: Program, function: Function, dtype: str) -> tuple[str, str]:
+def shown_sums(source: Program, function: Function, dtype: str, types: Mapping[str, str]) -> tuple[str, str]:
     """Return the type in which a kernel of a 16-bit type keeps its sums, and what shows it.
 
-    Both are empty if nothing shows it, or if narrow and wide sums occur.
+    Both are empty if nothing shows it, or if narrow and wide sums occur. ``types`` are those that the template's
+    parameters stand for.
     """
-    code = _code(source, function)
+    code = _with_types(_code(source, function), types)
     if not (_SUMS | _PRODUCTS).isdisjoint(words(code.encode())):
         return dtype, "the source adds with __hadd or __hfma"
     kind = _NARROW[dtype]
@@ -83,3 +88,8 @@ def _code(source: Program, function: Function) -> str:
     """Return the text of a kernel and of the macros in it; if the file has one kernel, all of its text."""
     code = " ".join(source.text.split()) if len(source.functions) == 1 else text_of(function.body)
     return " ".join([code, *(source.macros[name].text for name in sorted(words(code.encode()) & source.macros.keys()))])
+
+
+def _with_types(code: str, types: Mapping[str, str]) -> str:
+    """Return the text of a template with types in place of its parameters."""
+    return re.sub(r"\w+", lambda word: types.get(word[0], word[0]), code) if types else code

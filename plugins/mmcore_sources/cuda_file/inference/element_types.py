@@ -64,7 +64,7 @@ def element_types(
         notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
     dtype = types_by_name.get("dtype", given.get("dtype"))
     if dtype in ("float16", "bfloat16") and "accumulator" not in given:
-        shown, why = shown_sums(source, function, dtype)
+        shown, why = shown_sums(source, function, dtype, chosen.types)
         types_by_name["accumulator"] = shown or "float32"
         why += f"; such sums {DIGITS[dtype]}" if shown == dtype else ""
         why = why or "sums of 16-bit products are taken to be that"

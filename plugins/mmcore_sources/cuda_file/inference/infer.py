@@ -165,7 +165,7 @@ def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
     sums = product.types.get("accumulator")
     if sums in DIGITS:
         note = next(each for each in product.type_notes if each.option == ACCUMULATOR)
-        some = "some " * may_have_wide_sums(kernel.source, kernel.function)
+        some = "some " * may_have_wide_sums(kernel.source, kernel.function, product.chosen.types)
         return [f"{some}{note.what.removesuffix(' in')} are {sums}: {note.why}"]
     return []
 
