@@ -304,3 +304,26 @@ def test_a_storage_that_is_right_in_squares_alone_is_not_suggested(folder: Path)
     (folder / "my.cu").write_text(NAIVE_ROWS_OF_N)
     result = command(*shlex.split("run my.cu --device emulator --column-major '' -q"))
     assert (result.exit_code, "with --column-major" in result.output) == (1, False)
+
+
+def test_sizes_that_a_call_exchanges_are_exchanged_there() -> None:
+    host = "int main() { int m = 500, n = 250, k = 125; BODY<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>"
+    text = NAIVE_ROWS_OF_N.replace("B[col * n + p]", "B[p * n + col]")
+    Path("my.cu").write_text(text + host.replace("BODY", "product") + "(a, b, c, n, m, k); }")
+    result = command("run", "my.cu", "--device", "emulator")
+    line = len(text.splitlines()) + 1
+    hints = re.findall("^hint: (.*)", result.stdout, re.M)
+    assert hints == [f"with the sizes exchanged in the call of line {line}, the product is right at 64×128×192"]
+
+
+def test_gaps_between_rows_are_no_cause_of_an_unusual_reading() -> None:
+    text = NAIVE_ROWS_OF_N.replace("B[col * n + p]", "B[p * n + col]").replace("col] = sum", "col] += sum")
+    Path("my.cu").write_text(text)
+    result = command("run", "my.cu", "--device", "emulator")
+    assert "hint: this says that the unusual reading is meant" in result.stdout
+
+
+def test_parameters_that_a_function_does_not_use_are_no_missing_ones() -> None:
+    Path("my.py").write_text("from numba import cuda\n@cuda.jit\ndef mul(A, B, C):\n    pass\n")
+    message = "Error: mul uses none of its parameters as an array, so that it has no product\n"
+    assert command("run", "my.py", "--device", "emulator").stderr == message

@@ -1,18 +1,30 @@
-"""Readings of a file in which another grid is launched: with exchanged axes, or that which the index into C shows."""
+"""Readings of a file in which another grid is launched: with exchanged axes or sizes, or that of the index into C."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import FileKernel
+from mmcore.result import Result
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import (
+    at_sizes,
+    is_clean,
+    is_right,
+    measured,
+    size_of,
+    small_cell,
+    unequal_cell,
+)
+from mmcore_sources.cuda_file.hints.whole_cells import whole_cell
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.body_geometry import by_body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -29,6 +41,23 @@ def exchanged_grids(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         square = any(isinstance(each, Square) for each in kernel.constraints)
         grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
     yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
+
+
+def exchanged_call(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield that a product is right whose launch passes two sizes for each other, if their exchange there mends it.
+
+    Another grid, or other axes in the kernel, would be right for exchanged sizes alone.
+    """
+    bug = next((each for each in file.bugs if each.kind == "exchanged-sizes"), None)
+    if bug is None or result.verified or result.verification is None:
+        return
+    small = small_cell(result.cell, file.kernel)
+    cell = unequal_cell(whole_cell(small, file.kernel) or small, file.kernel)
+    for _, grid in exchanged_grids(file.kernel):
+        if is_right(replace(cell, kernel={**file.reference, **grid})):
+            where = f"in the call of line {bug.line}, the product is right at {size_of(cell)}"
+            yield f"hint: with the sizes exchanged {where}"
+            return
 
 
 def grid_of_index(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:

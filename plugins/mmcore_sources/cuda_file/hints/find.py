@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.hints.asserted_sizes import allowed_sizes
 from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
+from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_call
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.larger_shared import is_guess_too_small, larger_shared
 from mmcore_sources.cuda_file.hints.own_sizes import own_sizes
@@ -52,6 +53,9 @@ def hints(result: Result) -> Iterator[str]:
         return
     if maps := [*right_maps(result, file)]:
         yield from maps
+        return
+    if call := [*exchanged_call(result, file)]:
+        yield from call
         return
     if result.violations and result.verification is not None and {*result.violations} <= {*file.bugs}:
         yield from _of_right_kernel(result, file)

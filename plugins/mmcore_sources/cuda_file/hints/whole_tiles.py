@@ -88,8 +88,9 @@ def has_wrong_passes(result: Result) -> bool:
 
 
 def _faults_are_of_gaps(result: Result) -> bool:
-    """Return whether all sizes that are not right have gaps between rows."""
-    return all(each["right"] or each["lda"] or each["ldb"] or each["ldc"] for each in result.sizes)
+    """Return whether some sizes are not right, and all of them have gaps between rows."""
+    wrong = [each for each in result.sizes if not each["right"]]
+    return bool(wrong) and all(each["lda"] or each["ldb"] or each["ldc"] for each in wrong)
 
 
 def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]:

@@ -84,6 +84,8 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     pointers = [parameter for parameter in function.parameters if parameter.pointer or parameter.members]
     pointers = [each for each in pointers if each.name != old_c(function, body)]
     if not pointers:
+        if len(function.parameters) >= len("ABC") and not body.stores:
+            raise InvalidKernel(f"{function.name} uses none of its parameters as an array, so that it has no product")
         only = f"{function.name} takes no pointer, and only matrices that are passed can be filled and verified"
         raise InvalidKernel(f"{only}: make A, B and C its parameters instead of global arrays")
     if len(pointers) != 3:
