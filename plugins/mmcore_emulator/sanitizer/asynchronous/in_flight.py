@@ -142,6 +142,7 @@ class InFlight:
     def land_copies_of_threads(self, words: Integers) -> None:
         """Complete copies by ``cp.async``."""
         self._writing[words] = 0
+        self._stages.land_copies_of_threads(words)
         self._origins.land(words)
 
     def pass_phase(self, lanes: Integers, places: Integers) -> None:

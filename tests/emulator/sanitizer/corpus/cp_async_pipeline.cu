@@ -2,12 +2,14 @@
 // launch: block=32 m=16 n=8 k=64 dtype=float16 output=float32
 // right
 // no wait for a group: drop #wait-all ==> unfinished-copy*32 shared #copy-a #copy-a; unfinished-copy*16 shared #copy-b
-//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "wait_group"; unfinished-copy*16 shared #load-b #copy-b
+//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "copying: cp.async.wait_group"; unfinished-copy*16 shared #load-b #copy-b
 // a wait for too few groups: `wait_group 1` -> `wait_group 2` ==> unfinished-copy*32 shared #copy-a #copy-a;
 //     unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared #load-a #copy-a; unfinished-copy*16 shared
 //     #load-b #copy-b
 // a copy over another copy: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
 //     #copy-b; uninitialized-read*16 shared #load-b
+// a read of the next tile: `AT(a[tile % 2]` -> `AT(a[1 - tile % 2]` ==> unfinished-copy*32 shared #load-a #copy-a "the
+//     address belongs to another stage"
 // no barrier behind the wait: drop #copied ==> shared-race*30 shared #load-a #copy-a
 // a barrier before the wait: drop #wait-all, `__syncwarp(); // #copied` -> `__syncwarp(); if (tile < 3)
 //     ASM("cp.async.wait_group 1;"); else ASM("cp.async.wait_all;");` ==> shared-race*30 shared #load-a #copy-a
