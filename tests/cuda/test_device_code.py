@@ -111,6 +111,9 @@ def test_errors_in_the_device_half_name_their_line(
 
 def test_a_missing_function_is_reported_as_without_a_host_half(cu_file: Path) -> None:
     assert failure(cu_file, PROGRAM, entry="g") == "test.f: kernel.cu has no function g; it has f"
+    hidden = f"{PROGRAM}\n#if OTHER\n__global__ void g(float *A) {{}}\n#endif\n"
+    said = "test.f: a condition of the preprocessor leaves g out of kernel.cu"
+    assert failure(cu_file, hidden, entry="g") == said
 
 
 def test_a_data_member_is_never_left_out(cu_file: Path) -> None:

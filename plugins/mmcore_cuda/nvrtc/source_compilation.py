@@ -28,6 +28,7 @@ from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
 # Each attempt excludes something more; NVRTC stops after 100 errors.
 _MOST_ATTEMPTS = 20
 # NVRTC's message about a name expression that matches no function.
+_CAST = re.compile(r"^\( void .*\) (?=\w)")  # of a name expression, as NVRTC writes it
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _C_LINKAGE = r'\bextern\s*"C"\s[^;{{}}]*\b__global__\b[^;{{}}]*\b{}\s*\('
 _IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log
@@ -176,14 +177,16 @@ def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
     """Return that name expressions match no function, and which functions there are."""
     functions = {function.word: function.template for function in read_program(text).functions}
     # NVRTC puts spaces around the signs that qualify a name.
-    missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
+    missing = list(dict.fromkeys(_CAST.sub("", name.replace(" :: ", "::")) for name in missing))
     templates = [name for name in missing if functions.get(name.rpartition("::")[2])]
     reasons = [
         f"{name} in {source.name} is a template, whose instances are named {name}<16> or {name}<{{block.x}}>, "
         "with a value for each of its parameters"
         for name in templates
     ]
-    if absent := [name for name in missing if name not in templates]:
+    if hidden := [name for name in missing if name in functions and name not in templates and "#if" in text]:
+        reasons.append(f"a condition of the preprocessor leaves {' and '.join(hidden)} out of {source.name}")
+    if absent := [name for name in missing if name not in (*templates, *hidden)]:
         has = f"; it has {', '.join(functions)}" if functions else ""
         reasons.insert(0, f"{source.name} has no function {' or '.join(absent)}{has}")
     return "; ".join(reasons)
