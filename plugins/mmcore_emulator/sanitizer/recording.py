@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from mmcore_emulator.executor.kernel_launch import Key, key_of, place_in_source, violation_of
+from mmcore_emulator.executor.kernel_launch import Key, key_of, place, place_in_source, violation_of
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
@@ -132,6 +132,10 @@ class SharedReport:
         before = [(base & (BLOCK_BYTES - 1), base) for base in bases if base & (BLOCK_BYTES - 1) <= inside]
         begin, base = max(before, default=(0, 0))
         return f"{self._layout.shared_name(base) or 'shared memory'} (byte {inside - begin})"
+
+    def thread_name(self, lane: int) -> str:
+        """Return the indices of a lane's thread and block, in words."""
+        return place(*self._numbers.batch.of_number(int(self._numbers.thread[lane]) - 1))
 
     def block_name(self, number: int) -> str:
         """Return the index of a block of the batch."""

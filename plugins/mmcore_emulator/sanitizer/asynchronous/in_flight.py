@@ -19,6 +19,7 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.asynchronous.late_readers import early_write
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.asynchronous.stages import Stages
 from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
@@ -36,12 +37,6 @@ _BULK_COPYING = (
 )
 _TOO_FEW_BYTES = "{}, into which a bulk copy may still be copying: its mbarrier expects {:,} bytes{}, and {:,} come"
 _OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
-_STILL_READ = {
-    "wgmma": "writes {}, which wgmma of this warp or another one of its warpgroup may still be reading: "
-    "wgmma.wait_group is missing there, or a barrier or mbarrier behind it",
-    "bulk": "writes {}, which a bulk copy may still be reading: cp.async.bulk.wait_group.read is missing there, or a "
-    "barrier behind it",
-}
 _EARLY_ARRIVAL = "the arrival at the mbarrier of line {} behind wgmma.wait_group in line {}, not before it"
 _MISMATCH = (
     "does not find the matrix in {} as it was written: the descriptor says {}, the copy {}; neighbours there are no "
@@ -236,9 +231,13 @@ class InFlight:
             alone = late & np.logical_or.reduce(waited) & (kind[0] == "wgmma")
             for violation, chosen in (("overwritten-in-flight", late & ~alone), ("early-refill", alone)):
                 if chosen.any():
-                    word = words_read[chosen][:1]
-                    reader = self._transfers[int(reads.transfer[word[0]])]
-                    text = self._named(_STILL_READ[kind[0]], word)
+                    row = int(np.flatnonzero(chosen)[0])
+                    word = int(words_read[row])
+                    reader = self._transfers[int(reads.transfer[word])]
+                    unended = next(
+                        ending for ending, waited_for in zip(endings, ended, strict=True) if not waited_for[row]
+                    )
+                    text = early_write(self._report, self._clocks.numbers, unended, word, int(writers[row]))
                     lines = self._loops.arrival_before_end(reader.at) if kind[0] == "wgmma" else None
                     hint = _EARLY_ARRIVAL.format(*lines) if lines else ""
                     self._report.add(violation, at, lanes[rows[chosen], 0], text, reader.at, hint)

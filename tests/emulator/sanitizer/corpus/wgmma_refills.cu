@@ -12,7 +12,8 @@
 // a thread arrives for its warpgroup: `__syncthreads(); // #all` -> `if (t == 64) ARRIVE(&empty);`, `FILLER 0` -> `FILLER
 //     128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> nothing
 // a thread arrives before its wait: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty); WGMMA_WAIT(d, "0")`, drop #all,
-//     `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> overwritten-in-flight*1 shared #refill #product
+//     `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> overwritten-in-flight*1 shared
+//     #refill #product "which wgmma of thread (0, 0) of block (0, 0) may still be reading: the writer has not waited for an arrival"
 // a fence of one warp behind the barrier: drop #fence, `; // #written` -> `; if (t == 0) FENCE_PROXY;` ==>
 //     missing-proxy-fence shared #product "reads a "; missing-proxy-fence shared #product "reads b "
 // a fence of each warp behind the barrier: drop #fence, `; // #written` -> `; if (t % 32 == 0) FENCE_PROXY;` ==> nothing
