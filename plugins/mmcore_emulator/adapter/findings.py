@@ -10,6 +10,7 @@ from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.executor import try_cell
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
@@ -186,7 +187,8 @@ def _causes(faults: Sequence[Violation]) -> tuple[Violation, ...]:
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> Findings:
     """Return the hazards of the same launch for a small product; those of code that has none are remembered.
 
-    A wrong product that is no larger than the small one, which may be deeper, is looked at first.
+    A wrong product that is no larger than the small one, which may be deeper, is looked at first. A larger one is
+    looked at where the small one is right, so that it does not show the fault.
     """
     cell, own = _small_product(result, kernel), _emulated(result)
     if cell is None:
@@ -195,7 +197,17 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, extent: st
         found = _hazards_in(own, result, nameless, extent)
         if found.violations or _work(cell) > _MOST_BESIDE:
             return found
-    return _hazards_in(cell, result, nameless, extent)
+    found = _hazards_in(cell, result, nameless, extent)
+    is_silent = not result.verified and not found.violations
+    if is_silent and _work(own) > _work(cell) and _is_right(cell, nameless):
+        return _hazards_in(own, result, nameless, extent)
+    return found
+
+
+def _is_right(cell: Cell, nameless: Kernel | None) -> bool:
+    with contextlib.suppress(MmcoreError):
+        return try_cell(cell, kernel=nameless).verified
+    return False
 
 
 def _work(cell: Cell) -> int:
