@@ -327,3 +327,10 @@ def test_parameters_that_a_function_does_not_use_are_no_missing_ones() -> None:
     Path("my.py").write_text("from numba import cuda\n@cuda.jit\ndef mul(A, B, C):\n    pass\n")
     message = "Error: mul uses none of its parameters as an array, so that it has no product\n"
     assert command("run", "my.py", "--device", "emulator").stderr == message
+
+
+def test_a_hazard_of_large_products_alone_is_named() -> None:
+    text = NAIVE_ROWS_OF_N.replace("B[col * n + p]", "B[p * n + col]")
+    Path("my.cu").write_text(text.replace("    C[row", "    if (n > 96) C[0] = sum;\n    C[row"))
+    result = command("run", "my.cu", "--size", "128", "--device", "emulator", "--no-hints")
+    assert "global-race at my.cu:10: " in result.stdout, result.stdout
