@@ -659,6 +659,55 @@ def test_the_step_to_the_next_product_of_a_batch_may_be_passed() -> None:
     assert inferred(parts).attributes["arguments"][6] != Scalar(0, "int64")
 
 
+PASSED = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K, long long sa, int sb, int sc)
+{
+    int y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+    A += blockIdx.z * sa; B += blockIdx.z * sb; C += blockIdx.z * sc;
+    float s = 0;
+    for (int i = 0; i < K; i++) s += A[y * K + i] * B[i * N + x];
+    C[y * N + x] = s;
+}
+void f(int M, int N, int K)
+{
+    int c = M * N;
+    mul<<<dim3((N + 15) / 16, (M + 15) / 16, 8), dim3(16, 16)>>>(a, b, d, M, N, K, (long long)M * K, K * N, c);
+}
+"""
+PADDED = (
+    PASSED.replace("int sb", "int lda, int ldc, int sb")
+    .replace("y * K", "y * lda")
+    .replace("y * N", "y * ldc")
+    .replace("int M, int N, int K)", "int M, int N, int K, int la, int lc)")
+    .replace("(long long)M * K", "M * la, la, lc")
+    .replace("c = M * N", "c = M * lc")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "fault"),
+    [
+        (PASSED, "", "", ""),
+        (PASSED, "c = M * N", "c = M * K", "goes sc = K·M elements from one C {next} C has M·N"),
+        (PASSED, ")M * K", ")M * N", "goes sa = M·N elements from one A {next} A has K·M"),
+        (PASSED, "K * N, c", "K, c", "goes sb = K elements from one B {next} B has K·N"),
+        (PASSED, "c = M * N", "c = 0", "stores each product of the batch at the place of the first: sc = 0"),
+        (PASSED, "K * N, c", "0, c", ""),  # all products share B
+        (PASSED, ")M * K", ")M * K + 32", ""),
+        (PASSED, "M, N, K, (long long)M * K, K * N, c", "M, M, M, M * M, M * M, M * M", ""),
+        (PASSED, "int N, int K)\n{\n    int c = M * N", "int w)\n{\n    int N = M, K = N, c = N * N", ""),
+        (PADDED, "", "", ""),
+        (PADDED, "M * lc", "K * lc", "goes sc = K·ldc elements from one C {next} C has M·ldc"),
+    ],
+)
+def test_a_passed_step_is_the_number_of_elements_of_a_matrix(text: str, right: str, wrong: str, fault: str) -> None:
+    assert right in text
+    text = text.replace(right, wrong) if right else text
+    line = text[: text.index("mul<<<")].count("\n") + 1
+    fault = fault.format(next="of the batch to the next; a matrix")
+    assert inferred(text).batch_faults == (((line, fault),) if fault else ())
+
+
 def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
     body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
     sizes = "size_t pitchA, size_t pitchB, size_t pitchC"

@@ -14,15 +14,18 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.sizes import Sizes
 from mmcore.verdict import NOT_RUN
+from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_sources.cuda_file.hints.counted_steps import loop_along_k
 from mmcore_sources.cuda_file.inference.arithmetic import line_of_tf32, may_have_wide_sums
-from mmcore_sources.cuda_file.inference.batches import WrongStep, is_one_product, wrong_steps
+from mmcore_sources.cuda_file.inference.batch_steps import WrongStep, wrong_steps
+from mmcore_sources.cuda_file.inference.batches import is_one_product
 from mmcore_sources.cuda_file.inference.element_types import ACCUMULATOR, DIGITS
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.passed_steps import PassedSteps
 from mmcore_sources.cuda_file.inference.product import Product, product_of
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel, read_kernel
 from mmcore_sources.cuda_file.inference.structure_values import packed
@@ -173,5 +176,14 @@ def _warnings(kernel: SourceKernel, product: Product) -> list[str]:
 def _batch_faults(kernel: SourceKernel, product: Product) -> list[tuple[WrongStep, str]]:
     """Return the wrong steps to the next product of a batch, and their faults; "" if the program's sizes show none."""
     roles = product.roles
-    steps = wrong_steps(kernel.body, roles.pointers, roles.sizes) if roles.batch else ()
-    return [(step, "" if is_one_product(kernel.launched) else step.fault(kernel.launched)) for step in steps]
+    if not roles.batch:
+        return []
+    passed = PassedSteps.of(kernel, roles.arguments, roles.sizes)
+    steps = wrong_steps(kernel.body, roles.pointers, roles.sizes, passed)
+    alone = is_one_product(kernel.launched)
+    return [(_at_launch(step, kernel.launch), "" if alone else step.fault(kernel.launched)) for step in steps]
+
+
+def _at_launch(step: WrongStep, launch: HostLaunch | None) -> WrongStep:
+    """Return a step with the line of the launch in the file that passes it."""
+    return step._replace(line=launch.line) if step.parameter and launch and not launch.file else step
