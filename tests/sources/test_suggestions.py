@@ -331,6 +331,6 @@ def test_parameters_that_a_function_does_not_use_are_no_missing_ones() -> None:
 
 def test_a_hazard_of_large_products_alone_is_named() -> None:
     text = NAIVE_ROWS_OF_N.replace("B[col * n + p]", "B[p * n + col]")
-    Path("my.cu").write_text(text.replace("    C[row", "    if (n > 96) C[0] = sum;\n    C[row"))
+    Path("my.cu").write_text(text.replace("] = sum;", "] = sum;\n    if (n > 96)\n        C[0] = row + col + 1;"))
     result = command("run", "my.cu", "--size", "128", "--device", "emulator", "--no-hints")
-    assert "global-race at my.cu:10: " in result.stdout, result.stdout
+    assert "global-race at my.cu:12: " in result.stdout, result.stdout
