@@ -15,7 +15,8 @@ from mmcore_emulator.machine.observer import Access, LaneViolation
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
-from mmcore_emulator.sanitizer.shadow import Accesses, Shadow
+from mmcore_emulator.sanitizer.accesses import Accesses
+from mmcore_emulator.sanitizer.shadow import Shadow
 
 Text: TypeAlias = str | Callable[[int], str]
 """A text on an entry, perhaps made from its number."""

@@ -14,6 +14,7 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.ptx.instructions import Block
+from mmcore_emulator.sanitizer.accesses import Accesses
 from mmcore_emulator.sanitizer.array_access import ArrayAccess
 from mmcore_emulator.sanitizer.early_accesses import EarlyAccesses
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
@@ -22,7 +23,7 @@ from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, sc
 from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
-from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
+from mmcore_emulator.sanitizer.shadow import GlobalShadows, LastAccess, Shadow
 from mmcore_emulator.sanitizer.unwritten_reads import KIND, UnwrittenReads
 
 _OUTSIDE = (

@@ -9,80 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.warps import EVERY_LANE
 from mmcore_emulator.numerics.types import Flags, Integers
-from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
+from mmcore_emulator.sanitizer.accesses import EPOCH, Accesses, Epochs
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
 
 _NO_THREAD = 0
 _SEVERAL = -2
-_EPOCH = np.dtype([("block", np.int32), ("warps", np.uint32), ("lanes", np.uint32), ("time", np.int32)])
-"""An Epoch as an array's element."""
-Epochs = NDArray[np.void]
-
-
-class Accesses:
-    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers.
-
-    ``unfenced`` clocks count as acquired; see :meth:`FlagClocks.including`.
-    """
-
-    def __init__(self, clocks: BatchClocks, lane: Integers, unfenced: str = "") -> None:
-        self.clocks, self.lane, self.unfenced, numbers = clocks, lane, unfenced, clocks.numbers
-        self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
-        self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
-        self.horizon = clocks.horizon[lane]
-
-    def __getitem__(self, chosen: Flags | Integers) -> Accesses:
-        return Accesses(self.clocks, self.lane[chosen], self.unfenced)
-
-    def with_fences(self, unfenced: str) -> Accesses:
-        """Return the same accesses, before which fences acquire ``unfenced`` clocks."""
-        return Accesses(self.clocks, self.lane, unfenced)
-
-    def has_acquired(self, thread: int, epoch: Epoch) -> bool:
-        """Return True if a thread has acquired clocks that include accesses of others."""
-        return self.clocks.order.has_acquired(thread, epoch, self.unfenced)
-
-    def by_rank(self, index: Integers) -> Iterator[tuple[int, Integers, Accesses]]:
-        """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
-        numbers = self.clocks.numbers
-        if numbers.batch.cluster.size == 1:
-            yield 0, index, self
-            return
-        ranks = numbers.rank[numbers.block_in_batch[self.lane]]
-        for rank in np.unique(ranks).tolist():
-            yield rank, index[ranks == rank], self[ranks == rank]
-
-    def unordered_lanes(self, earlier: Epochs) -> Masks:
-        """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""
-        return self.clocks.unordered_lanes(self.slot, earlier["lanes"] & ~self.lane_bit, earlier["time"])
-
-    def unordered_with(self, earlier: Epochs) -> Flags:
-        """Return which accesses are not ordered after earlier ones, an epoch for each."""
-        clocks = self.clocks
-        same_block = earlier["block"] == self.block
-        unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
-        in_block = np.flatnonzero(unordered & same_block)
-        if in_block.size:
-            epochs, accesses = earlier[in_block], self[in_block]
-            warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
-            warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
-            earlier = earlier.copy()
-            unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
-        left = np.flatnonzero(unordered)
-        unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
-        if clocks.order.any_acquired:
-            for entry in np.flatnonzero(unordered).tolist():
-                epoch = Epoch(*earlier[entry].tolist())
-                if epoch.warps & (epoch.warps - 1):
-                    epoch = epoch._replace(lanes=int(EVERY_LANE))
-                unordered[entry] = not self.has_acquired(int(self.thread[entry]), epoch)
-        return unordered
 
 
 class LastAccess:
@@ -96,7 +31,7 @@ class LastAccess:
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
         self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))  # a thread that accessed each piece
-        self._epochs: Epochs = np.zeros(pieces, _EPOCH)
+        self._epochs: Epochs = np.zeros(pieces, EPOCH)
         self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
         self.at = np.zeros(pieces, np.int32)  # number of the instruction with which it did
         self.empty = True  # true if there have been no accesses
@@ -190,7 +125,7 @@ class LastStrongStores(LastAccess):
             epochs = {entry: epoch for entry, others in left.items() if (epoch := next(others, None)) is not None}
             unordered[[entry for entry in left if entry not in epochs]] = False
             entries = np.array(list(epochs), np.int64)
-            ordered = ~accesses[entries].unordered_with(np.array(list(epochs.values()), _EPOCH))
+            ordered = ~accesses[entries].unordered_with(np.array(list(epochs.values()), EPOCH))
             left = {entry: left[entry] for entry in entries[ordered].tolist()}
         return unordered
 

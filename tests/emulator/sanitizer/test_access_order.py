@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP, Dim3
+from mmcore_emulator.sanitizer.accesses import Accesses
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
-from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
+from mmcore_emulator.sanitizer.shadow import LastAccess
 
 PIECES, FLAGS, LANES, WARPS_OF_BLOCK, WARPS = 3, 2, 4, 2, 4  # only the first lanes of each warp do anything
 EVERY_LANE = (1 << LANES) - 1
