@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.warps import BIT, EVERY_LANE
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
@@ -50,9 +51,23 @@ class Accesses:
         for rank in np.unique(ranks).tolist():
             yield rank, index[ranks == rank], self[ranks == rank]
 
+    def in_block_of(self, thread: Integers) -> Flags:
+        """Return which accesses are by the same block as ``thread``, which has a thread for each access."""
+        return np.asarray((thread - 1) // self.clocks.numbers.batch.block.size == self.block)
+
+    def in_warp_of(self, thread: Integers) -> Flags:
+        """Return which accesses are by the same warp as ``thread``, which has a thread for each access."""
+        slot = (thread - 1) % self.clocks.numbers.batch.block.size
+        return np.asarray(self.in_block_of(thread) & (BIT[slot // WARP] == self.warp_bit))
+
     def unordered_lanes(self, earlier: Epochs) -> Masks:
         """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""
         return self.clocks.unordered_lanes(self.slot, earlier["lanes"] & ~self.lane_bit, earlier["time"])
+
+    def unordered_warps(self, earlier: Epochs) -> Masks:
+        """Return the warps of each one's own block that an epoch has, and that its clock does not include."""
+        warps = self.clocks.unordered_warps(self.slot, earlier["warps"], earlier["time"])
+        return np.asarray(warps & ~np.where(self.unordered_lanes(earlier), np.uint32(0), self.warp_bit))
 
     def unordered_with(self, earlier: Epochs) -> Flags:
         """Return which accesses are not ordered after earlier ones, an epoch for each."""
@@ -61,9 +76,7 @@ class Accesses:
         unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
         in_block = np.flatnonzero(unordered & same_block)
         if in_block.size:
-            epochs, accesses = earlier[in_block], self[in_block]
-            warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
-            warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
+            warps = self[in_block].unordered_warps(earlier[in_block])
             earlier = earlier.copy()
             unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
         left = np.flatnonzero(unordered)

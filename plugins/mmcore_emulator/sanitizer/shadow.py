@@ -25,7 +25,8 @@ class LastAccess:
 
     If unordered threads have accessed a piece, one thread represents all of them, with masks of their lanes and warps
     and the time of the latest access. For threads of several blocks only that time is kept. So an access may count as
-    later than it was, or as made by more threads.
+    later than it was, or as made by more threads. Another thread is remembered only to name it: of another block if
+    there are several blocks, or of another warp.
     """
 
     def __init__(self, pieces: int) -> None:
@@ -63,12 +64,18 @@ class LastAccess:
 
     def unordered_thread(self, index: Integers, accesses: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
-        (piece,), (thread,), (slot,) = index.tolist(), accesses.thread.tolist(), accesses.slot.tolist()
-        if self._block[piece] == accesses.block[0] and self._warps[piece] == accesses.warp_bit[0]:
-            (lanes,) = accesses.unordered_lanes(self._epochs[index]).tolist()
-            first = (lanes & -lanes).bit_length() - 1
-            return int(thread - slot % WARP + first)
-        return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
+        epochs, (block,), (own_warp,) = self._epochs[index], accesses.block.tolist(), accesses.warp_bit.tolist()
+        (thread,), (another,) = self.thread[index].tolist(), self._another[index].tolist()
+        if epochs["block"][0] != block:
+            return int(another if accesses.in_block_of(self.thread[index])[0] else thread)
+        warps = int(accesses.unordered_warps(epochs)[0]) & ~own_warp or own_warp
+        lanes = int((accesses.unordered_lanes(epochs) if warps == own_warp else epochs["lanes"])[0])
+        size = accesses.clocks.numbers.batch.block.size
+        remembered = () if epochs["warps"][0] == own_warp else (thread, another)
+        for warp, lane in (divmod((each - 1) % size, WARP) for each in remembered):
+            if warps >> warp & lanes >> lane & 1:
+                return int(block * size + warp * WARP + lane + 1)
+        return int(block * size + _lowest(warps) * WARP + _lowest(lanes) + 1)
 
     def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
@@ -81,9 +88,15 @@ class LastAccess:
         np.bitwise_or.at(self._lanes, index, accesses.lane_bit)
         np.bitwise_or.at(self._warps, index, accesses.warp_bit)
         self._block[index[self._block[index] != accesses.block]] = _SEVERAL
-        others = self.thread[index] != accesses.thread
+        thread, several = self.thread[index], self._block[index] == _SEVERAL
+        others = ~np.where(several, accesses.in_block_of(thread), accesses.in_warp_of(thread))
         self._another[index[others]] = accesses.thread[others]
         self.empty = False
+
+
+def _lowest(mask: int) -> int:
+    """Return the number of the lowest bit of a mask."""
+    return (mask & -mask).bit_length() - 1
 
 
 class LastAccesses:

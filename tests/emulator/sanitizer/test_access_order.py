@@ -61,6 +61,7 @@ class Threads:
         self.order = HappensBefore()
         self.clocks = BatchClocks(self.order, BATCH)
         self.last = LastAccess(PIECES)
+        self.mutual = True  # false if a thread has learnt what others know, and they do not know what it does
 
     def join(self, threads: list[int]) -> None:
         """Merge the knowledge of some threads."""
@@ -76,6 +77,7 @@ class Threads:
 
     def arrive(self, warp: int, other: int) -> None:
         """Let a warp arrive at a barrier where the other waits: only the other learns."""
+        self.mutual = False
         self.clocks.arrive(lanes_of(warp), number(2))
         self.clocks.barrier(lanes_of(other), number(2), number(32))
         before = [
@@ -104,6 +106,7 @@ class Threads:
         self.clocks.write((flag,), lane_of(thread), "gpu" if releases else "", adds)
 
     def read(self, thread: int, flag: int, *, acquires: bool) -> None:
+        self.mutual = False
         self.pending[thread] |= self.flags[flag]
         if acquires:
             self.known[thread] |= self.pending[thread]
@@ -119,9 +122,11 @@ class Threads:
         expected = [bool(those - self.known[event.thread]) for event, those in pairs]
         found = self.last.unordered_with(index, who).tolist()
         for i in np.flatnonzero(np.array(expected) & np.array(found)):
-            before = {lane_of(self.history[each].thread) for each in earlier[i]}
+            # Of several threads it remembers the latest access: if not mutual, it may name one that is ordered.
+            known = self.known[events[i].thread] if self.mutual else set()
+            unordered = {lane_of(self.history[each].thread) for each in earlier[i] - known} - {int(lane[i])}
             one = np.array([i])
-            assert self.last.unordered_thread(index[one], who[one]) - 1 in before - {int(lane[i])}
+            assert self.last.unordered_thread(index[one], who[one]) - 1 in unordered
         self.last.note(index, who, 0)
         for event in events:
             self.known[event.thread].add(len(self.history))

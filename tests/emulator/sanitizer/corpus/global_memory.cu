@@ -28,6 +28,9 @@
 //     writes element 0 of C, which thread (1, 0) of block (0, 0) reads"
 // a read of all and a store of one [beta=1.0]: BODY `float x = c[0];`, THEN `if (t == 0) C[0] = x + 1.0f;` ==>
 //     global-race*1 C #then #body "thread (0, 0) of block (0, 0) writes" "which thread (1, 0) of block (0, 0) reads"
+// a read of all and a store behind a barrier of the last block [grid=2 beta=1.0]: BODY `float x = c[0];
+//     __syncthreads();`, THEN `if (t == 0 && blockIdx.x == 1) C[0] = x + 1.0f;` ==> global-race*1 C #then #body "thread
+//     (0, 0) of block (1, 0) writes" /of block \(0, 0\) reads .* with no order between them/
 // an atomic behind a read [beta=1.0]: BODY `float x = c[t ^ 1];`, THEN `atomicAdd(C + t, x);` ==> global-race*32 C
 //     #then #body "adds to element 0 of C, which thread (1, 0) of block (0, 0) reads"
 // stores to one element: BODY `C[t / 2] = t;` ==> global-race*32 C #body "as other threads do at once"

@@ -26,6 +26,9 @@
 // a thread that the mask names and that does not come [block=32]: BARRIER `if (t < 8) __syncwarp(0x1ff); // #mask`,
 //     `C[t]` -> `__syncthreads(); C[t]`, DISTANCE `1` ==> deadlock*8 #mask "thread (0, 0) of" "with the mask
 //     0x000001ff, and not all lanes that the mask names arrive"; deadlock*24 #read
+// a read of all and a store behind a barrier of the last warp: BARRIER `__syncthreads();`, `tile[t ^ DISTANCE];` ->
+//     `tile[0]; __syncwarp(); if (t == 63) tile[0] = 0;` ==> shared-race*1 shared #read #read "thread (31, 0) of block
+//     (0, 0) reads"
 // a shuffle from lanes that take no part: drop #write, drop #read, BARRIER `float x = A[t], y = x; if (t % 32 < 16) y =
 //     __shfl_xor_sync(HALF, x, 16); C[t] = y;` ==> uninitialized-read*32 C #barrier #barrier "gets the value of a lane"
 // a shuffle from such lanes, unused: drop #write, drop #read, BARRIER `float x = A[t], y = x; if (t % 32 < 16) y =
