@@ -111,12 +111,15 @@ class Loops:
     def early_arrival(self, earlier: Instruction, later: Instruction) -> int:
         """Return the line of an arrival at an mbarrier that comes before ``earlier``, with no wait between them.
 
-        It may release what ``earlier`` accesses, if ``later`` follows a wait. It is 0 if there is no such arrival.
+        It may release what ``earlier`` accesses, if ``later`` follows a wait behind it. It is 0 if there is no such
+        arrival.
         """
-        if not any(kind.action in _WAITS or kind.tx for _, kind in self._latest(later)):
+        last = [*self._latest(later)]
+        if not any(kind.action in _WAITS or kind.tx for _, kind in last):
             return 0
         bodies = [loop.body for loop in self.around(earlier)]
         arrivals = (at for at, kind in self._latest(earlier) if kind.action == "arrive" and not kind.tx)
+        arrivals = (at for at in arrivals if all(at is not other for other, _ in last))
         near = (at for at in arrivals if not bodies or any(self.places[id(at)][0] in body for body in bodies))
         return next((at.kernel_line for at in near), 0)
 

@@ -322,6 +322,14 @@ def test_a_race_without_an_early_arrival_asks_for_an_arrival_and_a_wait() -> Non
     assert not any("arrival at the mbarrier of line" in each.hint for each in report.hazards)
 
 
+def test_an_arrival_before_both_accesses_of_a_race_is_not_named() -> None:
+    end = "    tile[threadIdx.x] = 4;\n    out[threadIdx.x] += tile[63 - threadIdx.x];\n}\n"
+    ring = RING.replace("EARLY", "").replace("LATE", "if (threadIdx.x < 64) arrive(&empty);")
+    report = launch(ring.removesuffix("}\n") + end, "f", grid=1, block=64, args=(np.zeros(64, "f4"),))
+    assert report.hazards
+    assert not any("arrival at the mbarrier of line" in each.hint for each in report.hazards)
+
+
 @pytest.mark.parametrize(
     ("name", "hinted"), [("a thread arrives before its wait", True), ("a refill by another warp", False)]
 )
