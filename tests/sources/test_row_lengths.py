@@ -71,3 +71,25 @@ def test_squares_are_tried_with_different_gaps_between_rows(folder: Path, body: 
     result = command("run", "mul.cu", "--device", "emulator")
     assert result.exit_code == status
     assert "40×40×40, lda = 48, ldb = 56, ldc = 64" in result.stdout
+
+
+PRODUCTS = """__global__ void mul(float *A, float *B, float *C, int {index}, int M, int N, int K)
+{{
+    int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;
+    int of_a = {z} * M * N, of_b = {z} * N * K, of_c = {z} * M * K;
+    float sum = 0;
+    if (y < M && x < K) {{
+        for (int i = 0; i < N; i++) sum += A[of_a + y * N + i] * B[of_b + i * K + x];
+        C[of_c + y * K + x] = sum;
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("index", "z"), [("batch", "batch"), ("p", "p"), ("batch", "blockIdx.z")])
+@pytest.mark.parametrize("shares_b", [False, True])
+def test_a_step_to_the_next_product_is_no_length_of_a_row(index: str, z: str, shares_b: bool) -> None:
+    text = PRODUCTS.format(index=index, z=z)
+    text = text.replace("B[of_b + ", "B[") if shares_b else text
+    assert roles(text) == ["A", "B", "C", "1" if z == "blockIdx.z" else "0", "m", "k", "n"]
+    assert roles(text.replace("int N, int K", "int K, int N"))[4:] == ["m", "n", "k"]

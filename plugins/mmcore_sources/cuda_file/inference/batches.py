@@ -1,12 +1,15 @@
-"""Kernels that compute a batch of products, a product in each block along z: one product of the batch is run."""
+"""Kernels of a batch of products, one in each block along z or in each launch: one product of the batch is run."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from mmcore.kernel.arguments import SIZES
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body, Term
+from mmcore_sources.cuda_file.inference.limits import limiting_names
+from mmcore_sources.cuda_file.inference.size_names import usual_role
 
 _COUNT = re.compile(r"batch(?!.*(?:stride|offset))", re.IGNORECASE)
 
@@ -19,6 +22,24 @@ def of_batch(names: Collection[str], body: Body) -> dict[str, int]:
     counted = {name: 1 for name in names if _COUNT.search(name)}
     bounds = {*body.loop_bounds({*names})}
     return counted | {name: 0 for name in names if name not in bounds and _is_step(name, terms)}
+
+
+def index_of_product(names: Collection[str], body: Body, pointers: Mapping[str, str]) -> dict[str, int]:
+    """Return 0 for the number that is the index of a product in a batch, as ``b`` in ``A[b * m * k + row * k + i]``.
+
+    It multiplies two other numbers wherever it is, in C and in A or B, and limits nothing.
+    """
+    terms = {matrix: [term for index in body.indexes(name) for term in index] for matrix, name in pointers.items()}
+
+    def is_index(name: str) -> bool:
+        of_name = {matrix: [term for term in several if name in term] for matrix, several in terms.items()}
+        counts = (sum(each in names for each in term) > len("mn") for several in of_name.values() for term in several)
+        return bool(of_name["C"] and (of_name["A"] or of_name["B"])) and all(counts)
+
+    found = {*filter(is_index, names)}
+    found -= limiting_names(body) if found else set()
+    found = {name for name in found if usual_role(name) not in SIZES}
+    return dict.fromkeys(found, 0) if len(found) == 1 else {}
 
 
 def goes_from_product_to_product(body: Body, pointers: Iterable[str], sizes: Collection[str]) -> bool:

@@ -100,7 +100,8 @@ def product_of(kernel: SourceKernel) -> Product:
     columns, storage_notes = _storage(kernel, roles, fragment[1] if fragment is not None else "")
     declared = {**types, **given}
     roles, layout_notes = with_layouts(kernel, roles, constraints, str(declared.get("column_major", columns)), declared)
-    batch = [Note("batch", "its first product", "blocks along z compute the others", "none")] if roles.batch else []
+    why = "blocks along z or other launches compute the others"
+    batch = [Note("batch", "its first product", why, "none")] if roles.batch else []
     return Product(
         roles=roles,
         constraints=(*constraints, *aligned_rows(roles, declared)),

@@ -13,7 +13,7 @@ from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
-from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, of_batch
+from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, index_of_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
@@ -57,7 +57,7 @@ class Roles:
     why: str  # the origin of the sizes
     by_columns: bool = False  # True if the source stores its matrices by columns
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
-    batch: bool = False  # True if the blocks along z compute the products of a batch; the first one is run
+    batch: bool = False  # True if blocks along z or launches compute the products of a batch; the first one is run
     depth: int = 0  # k, if a constant of the source fixes it and other sizes are passed
     of_squares: bool = False  # True if one size limits rows, columns and k beside leading dimensions
 
@@ -184,7 +184,7 @@ def roles_of(
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
-    batch = of_batch(integers, body)
+    batch = of_batch(integers, body) | index_of_product(integers, body, matrices)
     offsets = {name: 0 for name in integers if OFFSET.search(last_word(name))} | batch
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(last_word(name))}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}

@@ -10,11 +10,13 @@ from mmcore_sources.cuda_file.inference.body import Body, built_in
 def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
     """Return the sizes that multiply a part of a matrix's indexes: the length of its rows.
 
-    Without a product, a size that is added to an index is that length, as in a loop with ``place += n``.
+    Several sizes in one part count the elements of whole matrices, unless no part has one size alone. Without a
+    product, a size that is added to an index is that length, as in a loop with ``place += n``.
     """
     terms = [term for index in body.indexes(pointer) for term in index]
-    multiplied = {factor for term in terms if len(term) > 1 for factor in term if factor in sizes}
-    return multiplied or sizes & {factor for term in terms for factor in term}
+    multiplied = [{*term} & sizes for term in terms if len(term) > 1]
+    alone = [several for several in multiplied if len(several) == 1]
+    return set().union(*(alone or multiplied)) or sizes & {factor for term in terms for factor in term}
 
 
 def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
