@@ -14,6 +14,7 @@ from mmcore_sources.cuda_file.inference.additions import how_to_store
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
 from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.wgmma_order import is_b_k_major
 
 _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
 _ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
@@ -92,6 +93,8 @@ def unusual_readings(
         match = _TRANSPOSES["A" if columns == "A" else "B"].search(text) or _BY_COLUMNS.search(text)
         evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
         evidence = evidence or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
+        if not evidence and columns == "B" and is_b_k_major(_COMMENT.sub(" ", text)):
+            evidence = "wgmma with K-major tiles of B"
         usual, which = {"column_major": ""}, " and ".join(columns)
         yield Unusual(
             f"{which} stored by columns", f"{which} stored by rows", usual, f"--column-major {columns}", evidence
