@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import Node, pointed, text_of, walk, within_parentheses
@@ -65,7 +66,8 @@ def wrong_side(host: HostCode) -> Iterator[Bug]:
     for function in host.functions:
         for node in walk(function):
             name = name_of(node) if node.type == "subscript_expression" else ""
-            if name and name not in known and places.of(name, function) == "device" and _is_evaluated(node):
+            is_element = name and name not in known and not _is_row(node, name, function)
+            if is_element and places.of(name, function) == "device" and _is_evaluated(node):
                 known.add(name)
                 message = f"the host accesses {text_of(node)}, an element of an array of the device"
                 yield Bug("wrong-side", node.start_point.row + 1, message)
@@ -80,6 +82,12 @@ def wrong_side(host: HostCode) -> Iterator[Bug]:
                 message = f"{launch.name} gets {name_of(argument)}, which is an array of the host"
                 yield Bug("wrong-side", launch.line, message)
                 break
+
+
+def _is_row(node: Node, name: str, function: Node) -> bool:
+    """Return whether a subscript is a row of ``float (*name)[N]``, whose place is known without access to it."""
+    of_rows = re.search(rf"\(\s*\*\s*{re.escape(name)}\s*\)\s*\[", text_of(function)) is not None
+    return of_rows and node.children[0].type != "subscript_expression"
 
 
 def _is_evaluated(node: Node) -> bool:
