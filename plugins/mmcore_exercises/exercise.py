@@ -11,12 +11,12 @@ from pathlib import Path
 
 from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
-from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_grading.answers import commands
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.runs import examined
 from mmcore_grading.submissions import file_submission
 from mmcore_grading.task import Task, read_task
+from mmcore_grading.unchanged import words_of_code
 
 _LARGEST = 1 << 20  # bytes of a file
 
@@ -44,8 +44,7 @@ class Exercise:
 
     def is_unfilled(self, file: Path) -> bool:
         """Return whether a file has the code with the gap, whose comments do not count."""
-        codes = [without_comments(text).split() for text in (self.start, read_bytes(file, _LARGEST))]
-        return codes[0] == codes[1]
+        return words_of_code(self.start) == words_of_code(read_bytes(file, _LARGEST))
 
     def check(self, file: Path) -> Sequence[Outcome]:
         """Return the outcome of each criterion for a file.

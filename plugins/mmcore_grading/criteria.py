@@ -147,8 +147,8 @@ def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence
 
 def _counts(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     what = criterion.counter.replace("_", " ")
-    at = f" at {size_text(task.shown[0]._asdict())}"
-    return _compared(criterion, what, at, _count(answers, criterion.counter), _count(reference, criterion.counter))
+    values = (_count(each, criterion.counter) for each in (answers, reference))
+    return _compared(criterion, what, task.shown[0], *values)
 
 
 def _count(answers: Answers, counter: str) -> float | None:
@@ -159,22 +159,17 @@ def _count(answers: Answers, counter: str) -> float | None:
 
 def _time(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     own, other = (each.get(run_at(task.shown[-1]), NO_ANSWER).document or {} for each in (answers, reference))
-    return _compared(
-        criterion, "ms", f" at {size_text(task.shown[-1]._asdict())}", own.get("kernel_ms"), other.get("kernel_ms")
-    )
+    return _compared(criterion, "ms", task.shown[-1], own.get("kernel_ms"), other.get("kernel_ms"))
 
 
-def _compared(criterion: Criterion, what: str, at: str, value: float | None, reference: float | None) -> _Judgement:
+def _compared(criterion: Criterion, what: str, size: Sizes, value: float | None, reference: float | None) -> _Judgement:
     """Return whether a value at a size is at most the criterion's multiple of the reference's."""
     if value is None or reference is None:
         return 0, f"its {what} are not known", ""
     if value <= criterion.most * reference:
         return 1, "", ""
-    return (
-        0,
-        f"{value:,.6g} {what}{at}, and the reference has {reference:,.6g}; {criterion.most:g} times is allowed",
-        "",
-    )
+    measured = f"{value:,.6g} {what} at {size_text(size._asdict())}, and the reference has {reference:,.6g}"
+    return 0, f"{measured}; {criterion.most:g} times is allowed", ""
 
 
 def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[str]]) -> _Judge:

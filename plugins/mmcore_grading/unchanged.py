@@ -17,6 +17,12 @@ def unchanged(task: Task, submission: Submission) -> list[str]:
     return [f"the submission is {task.given.name}, as it was given"] if same else []
 
 
-def _code(file: str, text: str) -> list[str]:
+def words_of_code(text: bytes) -> list[bytes]:
+    """Return the words of a CUDA source without its comments."""
+    return without_comments(text).split()
+
+
+def _code(file: str, text: str) -> list[bytes]:
     code = compared_code(file, text)
-    return (without_comments(code.text.encode()).decode() if code.suffix == "cu" else code.text).split()
+    written = code.text.encode()
+    return words_of_code(written) if code.suffix == "cu" else written.split()

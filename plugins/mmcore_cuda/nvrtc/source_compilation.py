@@ -27,8 +27,8 @@ from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
 
 # Each attempt excludes something more; NVRTC stops after 100 errors.
 _MOST_ATTEMPTS = 20
-# NVRTC's message about a name expression that matches no function.
 _CAST = re.compile(r"^\( void .*\) (?=\w)")  # of a name expression, as NVRTC writes it
+# NVRTC's message about a name expression that matches no function.
 _UNMATCHED_NAME = re.compile(r"Input name expression was: \" ?([^\"]+)\"")
 _C_LINKAGE = r'\bextern\s*"C"\s[^;{{}}]*\b__global__\b[^;{{}}]*\b{}\s*\('
 _IN_NAMES = "__nv_name_map("  # NVRTC's file of name expressions, in its log

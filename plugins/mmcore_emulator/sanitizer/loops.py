@@ -117,9 +117,10 @@ class Loops:
         last = [*self._latest(later)]
         if not any(kind.action in _WAITS or kind.tx for _, kind in last):
             return 0
+        before_both = {id(at) for at, _ in last}
         bodies = [loop.body for loop in self.around(earlier)]
-        arrivals = (at for at, kind in self._latest(earlier) if kind.action == "arrive" and not kind.tx)
-        arrivals = (at for at in arrivals if all(at is not other for other, _ in last))
+        latest = ((at, kind) for at, kind in self._latest(earlier) if id(at) not in before_both)
+        arrivals = (at for at, kind in latest if kind.action == "arrive" and not kind.tx)
         near = (at for at in arrivals if not bodies or any(self.places[id(at)][0] in body for body in bodies))
         return next((at.kernel_line for at in near), 0)
 

@@ -124,7 +124,7 @@ def _defaults(source: Program, used: Set[str], given: Mapping[str, Any]) -> tupl
     """Return the defaults of macros that the user does not give: numbers, and the texts of others in their groups.
 
     A macro that is defined turns off all defaults of its group, so that the others are defined, too. A group with types
-    or code stays as it is unless the user gives one of its macros: NVRTC defines macros before it reads CUDA's headers,
+    or code stays as it is unless the user gives one of its macros. NVRTC defines macros before it reads CUDA's headers,
     which may use their names.
     """
     values, defines = dict[str, int](), dict[str, str]()
