@@ -1,9 +1,9 @@
-"""``mmcore exercise``: list, start and check exercises."""
+"""``mmcore exercise``: list, start and check exercises, and give them to a class."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,20 +49,31 @@ def start(name: str, output: Path, as_json: bool) -> None:
     A file that exists already is not changed.
     """
     chosen, file = _named(name), output / f"{name}.cu"
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        with file.open("xb") as new:
-            new.write(chosen.start)
-    except FileExistsError as error:
-        raise MmcoreError(f"{error.filename} exists already, and is not changed") from None
-    except OSError as error:
-        raise MmcoreError(f"{error.filename} cannot be written: {error.strerror}") from None
+    _write_new({file: chosen.start})
     if as_json:
         write_json({"name": name, "title": chosen.task.title, "text": chosen.task.text, "file": str(file)})
     else:
         then = shlex.join(["mmcore", "exercise", "check", name, *([str(file)] if output != Path() else [])])
         text = " ".join(chosen.task.text.split())
         render(f"{chosen.task.title}\n", f"{text}\n", f"Fill the gap in {file}, then:", f"  {then}")
+
+
+@exercise.command()
+@click.argument("name", type=_NAME, metavar="NAME")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Its folder; NAME by default.")
+@json_option
+def task(name: str, output: Path | None, as_json: bool) -> None:
+    """Write the task of an exercise, for mmcore grade.
+
+    FOLDER gets task.toml, the file with the gap, and the solution. Files that exist already are not changed.
+    """
+    chosen, folder = _named(name), output or Path(name)
+    _write_new({folder / path.name: path.read_bytes() for path in chosen.files})
+    if as_json:
+        write_json({"name": name, "files": [str(folder / path.name) for path in chosen.files]})
+    else:
+        then = shlex.join(["mmcore", "grade", str(folder / chosen.files[0].name)])
+        render(f"Give the class {folder / f'{chosen.files[1].name}'}, then:", f"  {then} SUBMISSIONS -o REPORT")
 
 
 @exercise.command()
@@ -84,6 +95,19 @@ def check(name: str, file: Path | None, as_json: bool) -> int:
     else:
         render(*_report(document))
     return 0 if document["right"] else 1
+
+
+def _write_new(files: Mapping[Path, bytes]) -> None:
+    """Write files and their folders. Raises MmcoreError if one exists already."""
+    try:
+        if there := next(filter(Path.exists, files), None):
+            raise MmcoreError(f"{there} exists already, and is not changed")
+        for file, content in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("xb") as new:
+                new.write(content)
+    except OSError as error:
+        raise MmcoreError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 def _named(name: str) -> Exercise:

@@ -16,7 +16,7 @@ from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.runs import examined
 from mmcore_grading.submissions import file_submission
 from mmcore_grading.task import Task, read_task
-from mmcore_grading.unchanged import words_of_code
+from mmcore_grading.unchanged import is_unchanged
 
 _LARGEST = 1 << 20  # bytes of a file
 
@@ -42,9 +42,14 @@ class Exercise:
         """The file with the gap."""
         return (self.folder / "start.cu").read_bytes()
 
+    @property
+    def files(self) -> tuple[Path, Path, Path]:
+        """The task, the file with the gap, and the solution."""
+        return (self.folder / "task.toml", self.folder / "start.cu", self.folder / "solution.cu")
+
     def is_unfilled(self, file: Path) -> bool:
         """Return whether a file has the code with the gap, whose comments do not count."""
-        return words_of_code(self.start) == words_of_code(read_bytes(file, _LARGEST))
+        return is_unchanged(self.task, file_submission(self.name, file))
 
     def check(self, file: Path) -> Sequence[Outcome]:
         """Return the outcome of each criterion for a file.

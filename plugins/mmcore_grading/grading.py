@@ -20,7 +20,7 @@ from mmcore_grading.repetition import launch, proved_size, repeating_commands
 from mmcore_grading.runs import Run, Runs
 from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
-from mmcore_grading.unchanged import unchanged
+from mmcore_grading.unchanged import is_unchanged
 from mmcore_grading.ungraded_products import ungraded_products
 
 _LAYOUT = "--column-major"
@@ -184,13 +184,16 @@ def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -
         found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
     elif reason := _not_graded(task, submission, run.answers):
         found = [replace(each, points=0, message=reason, hidden="") for each in found]
+    elif task.given is not None and is_unchanged(task, submission):
+        same = f"the submission is {task.given.name}, as it was given"
+        found = [replace(each, points=0, message=each.message or same) for each in found]
     return Grade(
         submission.student,
         submission.file,
         tuple(found),
         run.ended,
         run.confined,
-        (*unchanged(task, submission), *hints(task, run.answers), *ungraded_products(submission, run.answers)),
+        (*hints(task, run.answers), *ungraded_products(submission, run.answers)),
         launch(run.answers),
         proved_size(run.answers),
         () if submission.refused else tuple(repeating_commands(task, submission, run.answers, reference)),

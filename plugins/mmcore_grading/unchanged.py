@@ -9,20 +9,14 @@ from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
 
-def unchanged(task: Task, submission: Submission) -> list[str]:
-    """Return a sentence if a submission has the code of the task's given file, whose comments do not count."""
+def is_unchanged(task: Task, submission: Submission) -> bool:
+    """Return whether a submission has the code of the task's given file, whose comments do not count."""
     if task.given is None or not submission.file:
-        return []
-    same = _code(task.given.name, read_text(task.given, "replace")) == _code(submission.file, submission.text)
-    return [f"the submission is {task.given.name}, as it was given"] if same else []
+        return False
+    return _words(task.given.name, read_text(task.given, "replace")) == _words(submission.file, submission.text)
 
 
-def words_of_code(text: bytes) -> list[bytes]:
-    """Return the words of a CUDA source without its comments."""
-    return without_comments(text).split()
-
-
-def _code(file: str, text: str) -> list[bytes]:
+def _words(file: str, text: str) -> list[bytes]:
     code = compared_code(file, text)
     written = code.text.encode()
-    return words_of_code(written) if code.suffix == "cu" else written.split()
+    return (without_comments(written) if code.suffix == "cu" else written).split()

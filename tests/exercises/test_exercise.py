@@ -98,6 +98,19 @@ def test_start_writes_one_file_and_changes_none(tmp_path: Path, monkeypatch: pyt
     assert Path("week 1/guard.cu").read_bytes() == EXERCISES[1].start
 
 
+def test_a_class_is_graded_by_the_task_of_an_exercise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = mmcore("exercise", "task", "guard", "-o", "week 1")
+    assert begun.stdout.endswith("  mmcore grade 'week 1/task.toml' SUBMISSIONS -o REPORT\n")
+    again = mmcore("exercise", "task", "guard", "-o", "week 1")
+    assert (again.exit_code, again.stderr) == (2, "Error: week 1/task.toml exists already, and is not changed\n")
+    Path("class").mkdir()
+    for source in ("start", "solution"):
+        Path(f"class/{source}.cu").write_bytes(Path(f"week 1/{source}.cu").read_bytes())
+    graded = json.loads(mmcore("grade", "week 1/task.toml", "class", "-o", "report", "--json").stdout)
+    assert {each["student"]: each["points"] for each in graded["grades"]} == {"solution": 10, "start": 0}
+
+
 def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     mmcore("exercise", "start", "thread")

@@ -96,12 +96,14 @@ def test_a_count_names_its_size() -> None:
     assert found.message == "5 barriers at 8×9×10, and the reference has 2; 2 times is allowed"
 
 
-def test_the_given_file_is_named_where_it_is_submitted_unchanged(tmp_path: Path) -> None:
+def test_the_given_file_earns_nothing_where_it_is_submitted_unchanged(tmp_path: Path) -> None:
     (tmp_path / "start.cu").write_text(NAIVE)
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 1),), given=tmp_path / "start.cu")
-    for text, hints in ((f"// Ada\n{NAIVE}", ("the submission is start.cu, as it was given",)), (f"{NAIVE}int n;", ())):
+    same = "compiles: the submission is start.cu, as it was given"
+    for text, points, failure in ((f"// Ada\n{NAIVE}", 0, same), (f"{NAIVE}int n;", 1, "")):
         submission = Submission("ada", (("a.cu", text.encode()),))
-        assert grade_of(task, submission, Run({"compile": Answer(0, {})}), {}).hints == hints
+        grade = grade_of(task, submission, Run({"compile": Answer(0, {})}), {})
+        assert (grade.points, grade.first_failure) == (points, failure)
 
 
 def test_commands_repeat_a_verdict_on_other_types_than_the_references() -> None:
