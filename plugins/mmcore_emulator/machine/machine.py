@@ -50,8 +50,9 @@ class MbarrierLog:
     repeated: set[int] = field(default_factory=set)
     # The number of threads that have begun a copy to the same address for an object, by the same offsets.
     same_copies: dict[int, int] = field(default_factory=dict)
-    # The blocks of clusters, as bits, that multicasts to an object name, and the last multicast, by the same offsets.
-    multicasts: dict[int, tuple[int, Instruction]] = field(default_factory=dict)
+    # The blocks of clusters, as bits, that multicasts to an object name, whether each names another block than that
+    # which sends it, and the last multicast, by the same offsets.
+    multicasts: dict[int, tuple[int, bool, Instruction]] = field(default_factory=dict)
     lost: bool = False  # true if an error has kept a bulk copy from beginning, whose bytes do not come
 
     def is_of_copies(self, offset: int) -> bool:
@@ -74,19 +75,21 @@ class MbarrierLog:
             same[place, target] += 1
         self.same_copies |= {place % BLOCK_BYTES: number for (place, _), number in same.items() if number > 1}
 
-    def multicast(self, objects: Iterable[int], masks: Iterable[int], at: Instruction) -> None:
-        """Note that an instruction sends copies to objects in the blocks that masks name."""
-        for address, mask in zip(objects, masks, strict=True):
-            before, _ = self.multicasts.get(address % BLOCK_BYTES, (0, at))
-            self.multicasts[address % BLOCK_BYTES] = before | mask, at
+    def multicast(self, objects: Iterable[int], masks: Iterable[int], senders: Iterable[int], at: Instruction) -> None:
+        """Note that an instruction sends copies to objects in the blocks that masks name, from blocks of some ranks."""
+        for address, mask, sender in zip(objects, masks, senders, strict=True):
+            before, shared, _ = self.multicasts.get(address % BLOCK_BYTES, (0, False, at))
+            self.multicasts[address % BLOCK_BYTES] = before | mask, shared or mask != 1 << sender, at
 
     def left_out(self, offset: int, rank: int) -> str:
         """Return the hint that multicasts to an object leave out the block of a rank; "" if they do not."""
-        if offset not in self.multicasts or self.multicasts[offset][0] >> rank & 1:
+        if offset not in self.multicasts:
             return ""
-        mask, at = self.multicasts[offset]
-        where = f" at {at.place}" if at.line else ""
-        return f"a mask of the multicast{where} that names the block of rank {rank}, too, which {mask:#x} leaves out"
+        mask, shared, at = self.multicasts[offset]
+        asked = f"a mask of the multicast{f' at {at.place}' if at.line else ''} that names"
+        if not mask >> rank & 1:
+            return f"{asked} the block of rank {rank}, too, which {mask:#x} leaves out"
+        return "" if shared else f"{asked} more blocks than the one that sends it"
 
     def end_bytes(self, place: int) -> EndedEarly | None:
         """Note that a phase ends; return the event if more bytes are on their way than it has expected."""

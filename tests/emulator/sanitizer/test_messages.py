@@ -429,6 +429,19 @@ def test_a_multicast_whose_mask_leaves_out_a_block_that_waits_is_named() -> None
     assert re.fullmatch(expected, hints[0]), hints
 
 
+def test_a_multicast_from_each_block_to_itself_alone_is_named_where_more_is_awaited() -> None:
+    source = kernel_source("multicast_of_floats", MASK="(1 << rank)").replace(
+        "if ((1 << rank) >> rank & 1)", "if (true)"
+    )
+    source = source.replace("threadIdx.x == 0 && rank == 1", "threadIdx.x == 0").replace("[%0], 256;", "[%0], 1024;")
+    arrays = np.zeros(64, np.float32), np.zeros(512, np.float32)
+    hints = [each.hint for each in launch(source, "f", grid=4, block=32, args=arrays).hazards if each.hint]
+    line = next(n for n, text in enumerate(source.splitlines(), 1) if "multicast::cluster" in text)
+    assert len(hints) == 1
+    expected = rf"a mask of the multicast at \S+:{line} that names more blocks than the one that sends it"
+    assert re.fullmatch(expected, hints[0]), hints
+
+
 @pytest.mark.parametrize(
     ("source", "times", "hinted"),
     [

@@ -46,7 +46,9 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
     _report_misaligned(sent, placed)
     masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
     if masks is not None:
-        machine.mbarriers.multicast(each_of(machine, sent.lanes, mbarrier).tolist(), masks.tolist(), sent.at)
+        senders = machine.special("%cluster_ctarank")
+        objects, ranks = (each_of(machine, sent.lanes, each).tolist() for each in (mbarrier, senders))
+        machine.mbarriers.multicast(objects, masks.tolist(), ranks, sent.at)
     layout = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
     source = machine.memory.spaces["global"].at(placed.base) if placed.layout else None
     tensor = {"tensor": placed.layout} | ({"tensor_name": source.label, "major": source.major} if source else {})
