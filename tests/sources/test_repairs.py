@@ -63,6 +63,22 @@ def test_the_change_that_makes_a_product_right_is_named_with_its_line(
     assert "hint: the product is right at " in result.stdout
 
 
+def test_an_exchanged_index_into_c_is_named_where_no_launch_shows_the_grid() -> None:
+    section = section_of(__file__, "guarded")
+    right, wrong, hint = section["mistakes"]["line"]
+    output = run(section["text"].partition("void f(")[0].replace(right, wrong)).stdout
+    assert f" {hint}" in output, output
+
+
+def test_the_block_without_a_launch_is_the_step_of_its_loops_or_found() -> None:
+    text = section_of(__file__, "threads")["text"].partition("void f(")[0]
+    assert "hint: without a remainder, at 32×32×32, the product is right\n" in run(text).stdout
+    turns = "int place = thread; place < EDGE * EDGE; place"
+    assert text.count(turns) == 1
+    text = text.replace(turns, "int turn = 0, place = thread; turn < 2; turn++, place")
+    assert "hint: with --block 128x1 the product is right at 64×64×64\n" in run(text).stdout
+
+
 def test_two_exchanged_lengths_are_said_to_be_right_where_they_are_equal() -> None:
     lengths = section_of(__file__, "naive")["mistakes"]["lengths"]
     result = run(section_of(__file__, "naive")["text"].replace(*lengths[:2]))

@@ -152,6 +152,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from bounded_blocks(kernel)
     if any(note.what == "block" and note.guessed for note in inferred.notes):
         yield from more_warps(kernel)
+        yield from smaller_blocks(kernel)
     factors = {name: value for name, value in inferred.factors.items()
                if value != getattr(kernel, name) and name not in file.reference}  # fmt: skip
     if factors:

@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles, edge_of_flat_tiles
+from mmcore_sources.cuda_file.inference.strided_loops import threads_of_steps
 from mmcore_sources.cuda_file.inference.warps import block_of_warp_rows, divides_grid
 
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)(?:,[^<>()]*)?> ?\(")
@@ -106,6 +107,8 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
         return Geometry(tuple(map(ast.Constant, (256,) if flat else (16, 16))), _BY_BLOCK)
     if "NUM_THREADS" in names:
         return Geometry((names["NUM_THREADS"],), "by the name NUM_THREADS")
+    if flat and (threads := threads_of_steps(reader, body)):
+        return Geometry((ast.Constant(threads),), "the step of loops that begin at a thread")
     height, width = (
         _threads_along(reader, *side, names)
         for side in ((height, layout.tall, layout.down, "TM"), (width, layout.wide, layout.across, "TN"))
@@ -115,7 +118,7 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
     sides = (height, width) if layout.rows == "x" else (width, height)
     known = layout.tall or layout.wide or layout.down or layout.across or {"TM", "TN"} & names.keys()
     why = "threads whose loops compute the elements of a tile" if layout.down or layout.across else _BY_TILE
-    guessed = layout.looped and not known
+    guessed = layout.several and not known
     return Geometry((ast.BinOp(height, ast.Mult(), width),) if flat else sides, why, guessed)
 
 

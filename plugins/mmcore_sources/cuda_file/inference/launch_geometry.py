@@ -29,6 +29,7 @@ from mmcore_sources.cuda_file.inference.layout import layout_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
 from mmcore_sources.cuda_file.inference.quotients import constant
+from mmcore_sources.cuda_file.inference.read_axes import layout_of_reads
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
@@ -49,6 +50,7 @@ def launch_geometry(
     strides = {name for name, role in roles.sizes.items() if role in lengths}
     layout = layout_of(body, roles.pointers["C"], strides)
     layout = layout.turned() if layout is not None and by_columns else layout or layout_of_copies(body, roles.pointers)
+    layout = layout_of_reads(layout, body, roles) if layout is not None else None
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:

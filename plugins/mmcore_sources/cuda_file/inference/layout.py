@@ -23,7 +23,7 @@ class Layout:
     of_tiles: bool = False  # True if that is the index of a block alone
     down: tuple[str, ...] = ()  # factors of a loop's variable: the rows and columns between a thread's elements
     across: tuple[str, ...] = ()
-    looped: bool = False  # True if a loop's variable is in the index, so that a thread computes several elements
+    several: bool = False  # True if a thread computes several elements: a loop's variable is in the index, or others
     why: str = "the source's index into C"  # what shows the mapping
 
     def turned(self) -> Layout:
@@ -58,7 +58,8 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
         down, across = (_between(part, body.variables.changing, strides) if single else () for part in (rows, columns))
         tiled = (*(rows if row else ()), *(columns if column else ()))  # else a loop covers all rows or columns
         looped = any(body.variables.changing & set(term) for term in tiled)
-        return Layout(row, column, height, width, threads, tall, wide, down=down, across=across, looped=looped)
+        several = looped or any(set(other) != set(terms) for other in body.indexes(c))
+        return Layout(row, column, height, width, threads, tall, wide, down=down, across=across, several=several)
     return None
 
 

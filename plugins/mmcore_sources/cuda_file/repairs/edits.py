@@ -200,14 +200,16 @@ def _is_length(node: Node) -> bool:
 
 
 def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with x for y, at one place or at every place of one variable."""
+    """Yield sources with x for y: both exchanged in a line, where variables are used first, or in all, or one place."""
     places = [(each, match) for each in nodes if each.type == "field_expression"
               if (match := _BUILT_IN.fullmatch(text_of(each)))]  # fmt: skip
     changes = [(node, f"{match[1]}.{'y' if match[2] == 'x' else 'x'}") for node, match in places]
     for word in ("blockDim", "threadIdx", "blockIdx"):
         of_word = [each for each in changes if each[1].startswith(word)]
-        if len({new for _, new in of_word}) == 2:
-            yield replaced(source, of_word, f"{word}.x and {word}.y exchanged")
+        lines = [[*line] for _, line in itertools.groupby(of_word, key=lambda each: each[0].start_point.row)]
+        for some in (*reversed(lines), of_word):
+            if len({new for _, new in some}) == 2:
+                yield replaced(source, some, f"{word}.x and {word}.y exchanged")
     for change in changes:
         yield replaced(source, [change])
 
