@@ -44,6 +44,7 @@ def tiled(height: int, width: int, threads: int, row: str, column: str, thread: 
     [
         (tiled(16, 64, 256, "threadIdx.x / 16", "threadIdx.x % 16 + 16 * i"), "b256x1"),
         (tiled(16, 64, 64, "i", "threadIdx.x"), "b64x1"),
+        (tiled(16, 32, 128, "threadIdx.x / 8", "threadIdx.x % 8 * 4 + i"), "b128x1"),
         (tiled(32, 32, 256, "threadIdx.y + 8 * i", "threadIdx.x", BOTH), "b32x8"),
         (tiled(32, 64, 1024, "threadIdx.y", "threadIdx.x + i * 32", BOTH), "b32"),
     ],
@@ -56,7 +57,7 @@ def test_the_step_of_a_loop_over_elements_is_the_number_of_threads(text: str, bl
 def test_the_block_is_a_guess_if_a_loop_over_elements_does_not_show_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = tiled(16, 32, 128, "threadIdx.x / 8", "threadIdx.x % 8 * 4 + i")
+    text = tiled(16, 32, 128, "threadIdx.x / 8", "threadIdx.x % 8 * 4 + i").replace("e += 128", "e = e + 128")
     assert block_and_grid(kernel(text))[0] == "b512x1"
     assert "block" in guesses(text)
     monkeypatch.chdir(tmp_path)
