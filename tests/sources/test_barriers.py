@@ -80,6 +80,66 @@ def test_the_races_of_a_missing_barrier_share_a_hint(barriers: int, hints: list[
     assert "without a remainder" not in result.stdout
 
 
+BUFFERS = """\
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+    __shared__ float x[2][8][8], y[2][8][8];
+    int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 8 + i, col = blockIdx.x * 8 + j;
+    x[0][i][j] = row < m && j < k ? a[row * k + j] : 0;
+    y[0][i][j] = col < n && i < k ? b[i * n + col] : 0;
+    __syncthreads();
+    float sum = 0;
+    for (int t = 0; t < k; t += 8) {
+        int now = t / 8 % 2, p = t + 8 + j, q = t + 8 + i;
+        float u = row < m && p < k ? a[row * k + p] : 0, v = col < n && q < k ? b[q * n + col] : 0;
+        FIRST
+        SECOND
+    }
+    if (row < m && col < n) c[row * n + col] = sum;
+}
+"""
+STORES = "if (t + 8 < k) x[1 - now][i][j] = u, y[1 - now][i][j] = v;"
+SUMS = "for (int p = 0; p < 8; p++) sum += x[now][i][p] * y[now][p][j];"
+ROWS = """\
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+    __shared__ float x[4][32];
+    int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 4 + i, col = blockIdx.x * 32 + j;
+    float sum = 0;
+    for (int t = 0; t < k; t += 32) {
+        x[i][j] = row < m && t + j < k ? a[row * k + t + j] : 0;
+        for (int p = 0; p < 32 && t + p < k && col < n; p++) sum += x[i][p] * b[(t + p) * n + col];
+    }
+    if (row < m && col < n) c[row * n + col] = sum;
+}
+"""
+
+
+STORES_FIRST = BUFFERS.replace("FIRST", STORES).replace("SECOND", SUMS).replace("8", "32")
+SUMS_FIRST = BUFFERS.replace("FIRST", SUMS).replace("SECOND", STORES)
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "hint"),
+    [
+        (STORES_FIRST, "32x32", "threads() before line 9, not before line 12"),
+        (SUMS_FIRST, "8x8", "threads() before line 11, not before line 12"),
+        (ROWS, "32x4", "warp() before line 6 and before line 7"),
+    ],
+    ids=["stores first", "sums first", "warps"],
+)
+def test_the_fewest_barriers_that_order_all_iterations_are_found(
+    text: str, block: str, hint: str, folder: Path
+) -> None:
+    (folder / "my.cu").write_text(text)
+    result = command("run", "my.cu", "--block", block, "--device", "emulator", "--seed", "1")
+    assert tried(result.stdout)[-1] == f"__sync{hint}", result.stdout
+
+
+def test_barriers_that_are_not_enough_are_said_to_be_so(folder: Path) -> None:
+    (folder / "my.cu").write_text(TILED.replace("        __syncthreads();\n", "").replace("sum +=", "sum -="))
+    output = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout
+    assert "\n__syncthreads() before line 6 is not enough at " in output, output
+
+
 COPIED = """\
 __global__ void product(const float *a, const float *b, float *c, int n) {
     __shared__ float x[8][8], y[8][8];

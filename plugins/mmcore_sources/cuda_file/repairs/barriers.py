@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
 from mmcore.result import Result
 from mmcore_emulator.adapter.barrier_places import BARRIER_HINT
-from mmcore_emulator.adapter.statements import Statement, c_statements, python_statements
+from mmcore_emulator.adapter.statements import Statement, around, c_statements, python_statements
 from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
 from mmcore_sources.python_file.extraction import FunctionInFile
 
+_OF_BLOCK, _OF_WARP, _WARP = "__syncthreads()", "__syncwarp()", 32
+_THREAD = re.compile(r"\bthread \((\d+(?:, \d+)*)\) of block")
+
 
 def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
-    """Yield a hint with the barriers that make a kernel right whose threads race, if those of the races do."""
-    hints = (each.hint for each in result.violations if each.source == kernel.source.name)
-    found = [match for match in map(BARRIER_HINT.fullmatch, hints) if match]
-    if not found or (changed := _with_barriers(kernel, found[0][1], {int(match[2]) for match in found})) is None:
+    """Yield the barriers that make a kernel right whose threads race, or that those which the races name do not.
+
+    Those are tried first, then one of them alone and one at the begin of the loop around them: of two buffers, it
+    orders the accesses of the next iteration, too.
+    """
+    races = [each for each in result.violations if each.source == kernel.source.name]
+    found = [match for match in (BARRIER_HINT.fullmatch(each.hint) for each in races) if match]
+    cells = small_cells(result, kernel)[:1] if found else []
+    if not cells:
         return
-    cells = small_cells(result, kernel)[:1]
-    if cells and all(is_clean(measured(cell, changed), changed) for cell in cells):
-        lines = " and before line ".join(str(line) for line in sorted({int(match[2]) for match in found}))
-        yield f"{REPAIRED} {size_of(cells[0])}, without a race, with {found[0][1]} before line {lines}"
+    named, barrier = sorted({int(match[2]) for match in found}), found[0][1]
+
+    def is_mended(lines: Sequence[int], barrier: str) -> bool:
+        changed = _with_barriers(kernel, barrier, lines)
+        return changed is not None and is_clean(measured(cells[0], changed), changed)
+
+    begins = [[line] for line in _begins_of_loops(kernel, named) if line not in named]
+    suffices = is_mended(named, barrier)
+    fewer = [*([line] for line in named), *begins] if len(named) > 1 else []
+    others = fewer if suffices else [*begins, *([*named, *begin] for begin in begins)]
+    lines = next((each for each in others if is_mended(each, barrier)), named if suffices else [])
+    if not lines:
+        yield f"{barrier} before {_in_words(named)} is not enough at {size_of(cells[0])}"
+        return
+    within = barrier == _OF_BLOCK and all(_is_of_one_warp(each, result) for each in races)
+    barrier = _OF_WARP if within and is_mended(lines, _OF_WARP) else barrier
+    instead = "" if {*named} <= {*lines} else f", not before {_in_words(sorted({*named} - {*lines}))}"
+    yield f"{REPAIRED} {size_of(cells[0])}, without a race, with {barrier} before {_in_words(sorted(lines))}{instead}"
+
+
+def _in_words(lines: Iterable[int]) -> str:
+    return " and before ".join(f"line {line}" for line in lines)
+
+
+def _begins_of_loops(kernel: Kernel, lines: Sequence[int]) -> list[int]:
+    """Return the first line in the body of each loop of a CUDA source around some lines, the outermost first."""
+    bodies = around(c_statements(kernel.source_text()), *lines) if kernel.build is None else []
+    loops = [each for each in bodies if each.kind == "loop"]
+    return [each.body[0].line for each in loops if each.body[0].line > each.line]
+
+
+def _is_of_one_warp(race: Violation, result: Result) -> bool:
+    """Return whether the two threads that a race names are of one warp, in a block of several."""
+    block = result.launched[0].block if len(result.launched) == 1 else Dim3(1)
+    threads = [[*map(int, each.split(", "))] for each in _THREAD.findall(race.message)[:2]]
+    numbers = {(x + block.x * (y + block.y * z)) // _WARP for x, y, z in ((*each, 0, 0)[:3] for each in threads)}
+    return block.size > _WARP and len(threads) == 2 and len(numbers) == 1
 
 
 def _with_barriers(kernel: Kernel, barrier: str, lines: Iterable[int]) -> Kernel | None:
