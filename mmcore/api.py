@@ -47,7 +47,7 @@ def run(
     """
     asked, nameless = cell(kernel, size, device=device, timings=brief_timings(memory), **launch)
     result = measure_cell(asked, kernel=nameless)
-    return judged(result, nameless or referenced_kernel(asked.kernel), "size") if hazards else result
+    return judged(result, nameless or referenced_kernel(asked.kernel), "size" if hazards else "product")
 
 
 def cell(

@@ -52,9 +52,13 @@ NOT_EXECUTED = "not executed at any size: "
 NOT_RUN = "not run: "
 """The beginning of a warning about a part of a kernel's work that no size runs, which the verdict repeats."""
 
-EXTENTS = ("all", "size", "hazards")
-"""How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
-hazards of the code alone, which are remembered."""
+UNSEARCHED = ("program", "product")
+"""The extents of a verdict for which no hazards and no further sizes are looked for: the measured product, with the
+faults of its program's host code; or the product alone."""
+
+EXTENTS = ("all", "size", "hazards", *UNSEARCHED)
+"""How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; the
+hazards of the code alone, which are remembered; or one of :data:`UNSEARCHED`."""
 
 
 def places(not_executed: Sequence[Mapping[str, Any]]) -> str:

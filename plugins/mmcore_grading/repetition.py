@@ -6,7 +6,17 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mmcore.kernel.sizes import size_text
-from mmcore_grading.answers import COMPILE, NO_ANSWER, RUN, Answers, Commands, check_at, commands, run_at
+from mmcore_grading.answers import (
+    COMPILE,
+    NO_ANSWER,
+    OTHER_PRODUCTS,
+    RUN,
+    Answers,
+    Commands,
+    check_at,
+    commands,
+    run_at,
+)
 from mmcore_grading.element_types import options_of_types
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
@@ -49,8 +59,9 @@ def _named(task: Task, asked: Commands, answers: Answers) -> Iterator[str]:
     of_sizes = {name(size) for size in task.tried for name in (run_at, check_at)}
     wrong = [size for size in task.shown if (each := answers.get(run_at(size))) is None or each.status]
     size = [*wrong, *task.shown][0]
-    run = answers.get(RUN)
-    at_any = task.asks("any-size") or (task.asks("hidden-sizes") and run is not None and run.status)
+    run = answers.get(RUN, NO_ANSWER)
+    is_other = any(fault.startswith(OTHER_PRODUCTS) for fault in run.faults)
+    at_any = task.asks("any-size") or (RUN in answers and run.status and (task.asks("hidden-sizes") or is_other))
     for name in asked:
         at_size = name in (run_at(size), check_at(size)) or name not in (*of_sizes, COMPILE)
         if at_size and (name != RUN or at_any):

@@ -28,7 +28,7 @@ from mmcore_pytest.counts import CountComparison, compared_counts
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
 from mmcore_pytest.run_comparison import RunComparison, compared_runs
-from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards
+from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards, with_reading
 
 if TYPE_CHECKING:
     from mmcore_pytest.measuring import Measuring
@@ -164,7 +164,8 @@ class Session:
         if verdicts := self.verdicts:
             return lambda cell: verdicts.result(test)
         measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
-        return measure if self.selection.allow_hazards else lambda cell: with_hazards(measure(cell), benchmark.kernel)
+        complete = with_reading if self.selection.allow_hazards else with_hazards
+        return lambda cell: complete(measure(cell), benchmark.kernel)
 
     def measure_all(self, cells: Mapping[str, tuple[Cell, Benchmark]], folder: Path | None) -> None:
         """Prepare to measure all cells, by test, in order; ``folder`` contains the journals of interrupted runs."""

@@ -51,6 +51,11 @@ def with_hazards(result: Result, kernel: Kernel) -> Result:
     return replace(result, phases={**result.phases, "hazards": time.perf_counter() - begin})
 
 
+def with_reading(result: Result, kernel: Kernel) -> Result:
+    """Return a verified result with the verdict for the usual reading of its kernel's source, without hazards."""
+    return judged(result, kernel, "product") if result.verified else result
+
+
 class Verdicts:
     """The judged results of cells: a worker process measures them, others compile ahead and look for hazards.
 

@@ -72,8 +72,8 @@ def run(
         compared = {"baseline": "" if baseline == "none" else baseline, "against": revision}
         cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
         result = measure_cell(cell)
-        if hazards:
-            result = judged(result, declaration, "size" if sized(asked) else "all")
+        of_size, of_program = ("size", "all") if hazards else ("product", "program")
+        result = judged(result, declaration, of_size if sized(asked) else of_program)
         if wants_hints and not (result.verified or quiet or as_json) and sys.stderr.isatty():
             say(f"{verdict(result, declaration)}: trying changes that make it right; --no-hints skips this")
         hints = _hints(result) if wants_hints else []

@@ -79,6 +79,17 @@ def test_a_verdict_at_a_hidden_size_is_repeated_without_a_size() -> None:
     assert len(repeating_commands(task, submission, answers | {"run": right, "run 7x7x7": right}, {})) == 1
 
 
+def test_a_verdict_on_another_product_is_repeated_without_a_size() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),))
+    unzeroed = Violation("not-zeroed", "nothing zeroes C", source="a.cu", line=3).to_json()
+    answers = {
+        "run 8x8x8": Answer(0, {"verified": True, "violations": []}),
+        "run": Answer(1, {"verified": False, "violations": [unzeroed]}),
+    }
+    *_, line = repeating_commands(task, Submission("ada", (("a.cu", b""),)), answers, {})
+    assert line == "mmcore run a.cu --device emulator --seed 1"
+
+
 @pytest.mark.parametrize(("status", "option"), [(0, ""), (1, " --column-major ''")])
 def test_a_right_product_by_rows_is_repeated_without_its_storage(status: int, option: str) -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1),), options=("--column-major", ""))

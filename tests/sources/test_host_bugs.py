@@ -127,11 +127,11 @@ def test_a_right_kernel_fails_whose_program_leaves_a_part_of_c_out(
     monkeypatch.setattr(registry(), "files", {})
     launch = f"mul<<<dim3({grid}), dim3(16, 16)>>>(a, b, c, {size});"
     (tmp_path / "my.cu").write_text(f"{kernel_source('naive_square')}int main() {{ float *a, *b, *c; {launch} }}")
-    for name in ("run", "check"):
-        result = command(name, "my.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    for name, *options in (("run",), ("run", "--no-hazards", "--no-hints"), ("check",)):
+        result = command(name, "my.cu", *options, "--device", "emulator", "--seed", "1", "--quiet")
         assert (result.exit_code, fault in result.stdout.splitlines()[0]) == (bool(fault), True)
         hint = "hint: with the grid ceil(n / bx), ceil(m / by) the product is right at"
-        assert (hint in result.stdout) == (bool(fault) and name == "run")
+        assert (hint in result.stdout) == (bool(fault) and name == "run" and not options)
     # A size that the user names is judged by itself.
     named = command("run", "my.cu", "--size", "16", "--device", "emulator", "--seed", "1")
     assert (named.exit_code, f"warning: {fault}" in named.stdout) == (0, bool(fault))

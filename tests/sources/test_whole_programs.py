@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+import mmcore
 from mmcore.kernel.constraints import Multiple
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
@@ -538,6 +539,9 @@ def test_an_unusual_reading_ends_with_a_command_that_says_it_is_meant(folder: Pa
     assert (result.exit_code, "unusual-reading" in result.stdout) == (1, True)
     assert "mmcore run my.cu --column-major=B -m 128" in result.stdout
     assert run("--column-major B").exit_code == 0
+    unsearched = run("--size 32 --no-hazards --no-hints")
+    assert (unsearched.exit_code, "unusual-reading" in unsearched.stdout) == (1, True)
+    assert not mmcore.run("my.cu", 32, device="emulator", hazards=False).verified
 
 
 def test_an_instruction_in_a_macro_supports_that_b_is_stored_by_columns(folder: Path) -> None:

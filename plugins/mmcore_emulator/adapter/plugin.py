@@ -92,11 +92,12 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 
 @hookimpl
-def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings:
+def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings | None:
     """Return the hazards that the sanitizer finds, and the faults at the sizes that the code asks for."""
+    from mmcore.verdict import UNSEARCHED
     from mmcore_emulator.adapter.findings import findings
 
-    return findings(result, kernel, extent)
+    return None if extent in UNSEARCHED else findings(result, kernel, extent)
 
 
 @hookimpl

@@ -43,7 +43,7 @@ def findings(result: Result, extent: str) -> Findings | None:
             violations.append(Violation("unusual-reading", advice + why, source=source, line=line, hint=meant))
         elif fault:
             warnings.append(f"read as {each.reading} because of {each.evidence}; {fault}")
-    if extent == "all" and not result.cell.force:
+    if extent in ("all", "program") and not result.cell.force:
         violations += file.faults
     violations += _faults_of_maps(result, file)
     fixed = next((each for each in file.kernel.constraints if isinstance(each, FixedSizes)), None)
@@ -52,7 +52,7 @@ def findings(result: Result, extent: str) -> Findings | None:
         not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
     elif extent == "all":
         not_tried = next((each.why for each in file.kernel.constraints if isinstance(each, LaunchedIf)), "")
-    sizes = tuple(_one_step(result, file.kernel)) if extent != "hazards" else ()
+    sizes = tuple(_one_step(result, file.kernel)) if extent in ("all", "size") else ()
     return Findings("", tuple(violations), tuple(warnings), sizes, not_tried=not_tried)
 
 
