@@ -33,11 +33,13 @@ def _conflicts(site: Site, padding: int) -> Reason:
     since = f", since neighbouring threads access elements {stride:,} bytes apart" if stride > place.nbytes else ""
     if stride and stride % (BANKS * _WORD) == 0:
         since += ", which is the same bank"
+    wide = f", {place.nbytes} bytes a thread," if place.nbytes > _WORD else ""
+    aligned = f", which keeps accesses of {place.nbytes} bytes aligned" if padding == place.nbytes > _WORD else ""
     return Reason(
         "bank conflicts",
-        f"a warp's {place.kind} of {place.array} takes {passes:.3g} passes over shared memory where {least:.3g} would "
-        f"do{since}",
-        f"pad the rows of {place.array} by {padding} bytes, or swizzle them" if padding else _OTHERWISE,
+        f"a warp's {place.kind} of {place.array}{wide} takes {passes:.3g} passes over shared memory where {least:.3g} "
+        f"would do{since}",
+        f"pad the rows of {place.array} by {padding} bytes{aligned}, or swizzle them" if padding else _OTHERWISE,
         place.line,
         place.column,
         access_costs(site, float(site.conflicts)),
