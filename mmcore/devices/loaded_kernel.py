@@ -129,7 +129,7 @@ class LoadedKernel:
             function = self.compiled.functions[self.plan.entry(launch)]
             shared_bytes = function.static_shared_bytes + function.dynamic_shared_bytes + launch.shared_bytes
             static, text = function.static_shared_bytes, self.plan.kernel.source_text()
-            reasons += static_memory_violations(device.properties, static, text)
+            reasons += static_memory_violations(static, device.properties.shared_bytes, text)
             reasons += resource_violations(device.properties, launch.block_dim, function.registers, shared_bytes)
         if reasons:
             raise violation(self.plan.kernel, reasons)

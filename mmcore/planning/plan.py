@@ -185,12 +185,15 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
     )
 
 
-def static_memory_violations(device: DeviceProperties, static_shared_bytes: int, source: str = "") -> list[str]:
-    """Return the reason why no block can have such arrays in shared memory, whose size the ``source`` declares."""
+def static_memory_violations(static_shared_bytes: int, most: int, source: str = "") -> list[str]:
+    """Return the reason why no block can have such arrays in shared memory, whose size the ``source`` declares.
+
+    ``most`` are the device's bytes of static shared memory in a block.
+    """
     lines = [number for number, line in enumerate(source.splitlines(), 1) if _STATIC.search(line)]
     where = f" (line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))})" if lines else ""
     declared = f"the source declares {static_shared_bytes} bytes of static {_SHARED_MEMORY}{where}"
-    return _exceeded((static_shared_bytes, device.shared_bytes, f"{declared}, and more must be dynamic"))
+    return _exceeded((static_shared_bytes, most, f"{declared}, and more must be dynamic"))
 
 
 def _exceeded(*limits: tuple[int, int, str]) -> list[str]:

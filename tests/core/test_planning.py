@@ -157,8 +157,8 @@ def test_a_device_limits_registers_in_whole_warps_and_shared_memory_in_all() -> 
     )
     (shared,) = resource_violations(DEVICE, Dim3(1), 1, 232449)
     assert shared == "a block uses 232449 bytes of shared memory; the device allows 232448"
-    assert static_memory_violations(DEVICE, 49152) == []
-    (static,) = static_memory_violations(DEVICE, 49153)
+    assert static_memory_violations(49152, DEVICE.shared_bytes) == []
+    (static,) = static_memory_violations(49153, DEVICE.shared_bytes)
     assert static.startswith("the source declares 49153 bytes of static shared memory")
 
 

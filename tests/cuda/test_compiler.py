@@ -20,6 +20,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import read_cubin
+from mmcore_cuda.binaries.ptxas_log import without_resources
 from mmcore_cuda.nvrtc import Nvrtc, plan_compilation
 from mmcore_cuda.nvrtc.bindings import lacking, nvrtc_version
 from mmcore_cuda.nvrtc.source_compilation import compile_source
@@ -342,3 +343,17 @@ def test_an_instruction_that_a_later_architecture_lacks_is_named_once() -> None:
     )
     assert lacking(log) == ["wgmma.fence"]
     assert lacking(f"{log}\n{place} 10; error   : Parsing error near ';': syntax error") == []
+
+
+def test_too_much_static_shared_memory_is_refused_with_its_line(cu_file: Path) -> None:
+    declared = "\n__shared__ float tile[13000];\n"
+    source = SOURCE.replace("{", f"{{{declared}", 1).replace("VALUE", "VALUE + tile[threadIdx.x]")
+    line = source[: source.index("tile[13000]")].count("\n") + 1
+    reason = f"the source declares 52000 bytes of static shared memory (line {line}), and more must be dynamic"
+    assert failure(cu_file, source) == f"test.f: {reason}; the device allows 49152"
+
+
+def test_an_error_of_ptxas_is_shown_without_the_resources_of_functions() -> None:
+    error = "ptxas error   : Entry function 'f' uses too much local data"
+    report = "ptxas info    : 0 bytes gmem\nptxas         .     0 bytes stack frame\nptxas info    : Used 32 registers"
+    assert without_resources(f"{report}\n\0{error}") == error

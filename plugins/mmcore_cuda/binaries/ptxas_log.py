@@ -1,4 +1,4 @@
-"""The resources of kernel functions in the log of ptxas, NVIDIA's assembler."""
+"""The log of ptxas, NVIDIA's assembler: the resources of kernel functions, and errors without these."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ _FUNCTION = re.compile(
     r"(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
+
+_REPORT = re.compile(r"^ptxas +(?:info .*|\. .*)\n?|\0", re.MULTILINE)
+_TOO_MUCH = re.compile(r"uses too much shared data \(0x(?P<used>[0-9a-f]+) bytes, 0x(?P<most>[0-9a-f]+) max\)")
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,14 @@ def resources(log: str) -> dict[str, Resources]:
         )
         for function in _FUNCTION.finditer(log)
     }
+
+
+def without_resources(log: str) -> str:
+    """Return a log without the resources of functions, which precede an error."""
+    return _REPORT.sub("", log)
+
+
+def shared_memory_exceeded(log: str) -> tuple[int, int] | None:
+    """Return the static shared memory of a function that ptxas rejects for it, and the most, in bytes; else None."""
+    exceeded = _TOO_MUCH.search(log)
+    return (int(exceeded["used"], 16), int(exceeded["most"], 16)) if exceeded else None

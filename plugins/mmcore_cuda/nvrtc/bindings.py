@@ -13,7 +13,7 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore_cuda.binaries.code import parameter_bytes
-from mmcore_cuda.binaries.ptxas_log import resources
+from mmcore_cuda.binaries.ptxas_log import resources, without_resources
 from mmcore_emulator.ptx.asm_lines import with_first_lines
 
 _ERROR = re.compile(
@@ -172,7 +172,7 @@ def compile_once(
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
-            raise Rejected(log or result.name)
+            raise Rejected(without_resources(log) or result.name)
         if not log and _ASKS_REPORT in options and _NO_CACHE not in options:
             with suppress(Rejected):  # an NVRTC without that option
                 return compile_once(kernel, source, text, (*options, _NO_CACHE), entries, headers, expressions)

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan
+from mmcore.planning.plan import Plan, static_memory_violations
+from mmcore_cuda.binaries.ptxas_log import shared_memory_exceeded
 from mmcore_cuda.nvrtc.bindings import SourceRejected, lacking, nvrtc_version
 from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
@@ -49,7 +50,9 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
             raise LackingArchitecture(
                 f"{kernel.name}: {what}; min_compute_capability= of its declaration, or --arch of a file, says so"
             )
-        raise SourceRejected(kernel.name, entry.failure)
+        exceeded = shared_memory_exceeded(entry.failure)
+        reasons = static_memory_violations(*exceeded, text) if exceeded else [entry.failure]
+        raise SourceRejected(kernel.name, reasons[0])
     return entry.module
 
 
