@@ -21,6 +21,8 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
 """
+UNSIGNED = ", since p is unsigned, so that p >= 0 is always true"
+NARROW = ", since p is unsigned, so that p > -1 is always true"
 ADD = "sum += A[row * n + k] * B[k * n + col];"
 
 
@@ -38,6 +40,22 @@ ADD = "sum += A[row * n + k] * B[k * n + col];"
         (f"for (; k < n; k *= 1) {{ {ADD} k = k; }}", ", since k does not change in it"),
         (f"for (; k < n; k--) {ADD}", ", since k only shrinks in it"),
         (f"for (k = n; k >= 0; k += 2) {ADD}", ", since k only grows in it"),
+        (f"for (unsigned p = n - 1; p >= 0; p--) {ADD}", UNSIGNED),
+        (f"for (std::size_t p = n; 0 <= p; --p) {ADD}", ", since p is unsigned, so that 0 <= p is always true"),
+        (
+            f"uint32_t p = n; while (p >= 0u) {{ {ADD} p -= 2; }}",
+            ", since p is unsigned, so that p >= 0u is always true",
+        ),
+        (f"unsigned short p = n; do {{ {ADD} p--; }} while (p > -1);", NARROW),
+        (f"using Index = unsigned long; Index p = n; while ((p >= 0)) {{ {ADD} p--; }}", UNSIGNED),
+        (f"for (auto p = blockDim.x - 1; p >= 0; p--) {ADD}", UNSIGNED),
+        (f"auto p = (size_t)n; while (p >= 0) {{ {ADD} p--; }}", UNSIGNED),
+        (f"auto p = n - 1; while (p >= 0) {{ {ADD} p--; }}", ""),
+        (f"for (int p = n - 1; p >= 0; p--) {ADD}", ""),
+        (f"for (unsigned p = n; p > 0; p--) {ADD}", ""),
+        (f"for (unsigned p = n; p > -1; p--) {ADD}", ""),
+        (f"for (unsigned p = n - 1; p >= 0; p--) {{ {ADD} if (p == 0) break; }}", ""),
+        (f"for (unsigned p = n - 1; p >= 0 && p < n; p--) {ADD}", ""),
         (f"for (k = n; k > 0; k -= 2) {ADD}", ""),
         (f"for (; k < n; k -= t) {ADD}", ""),
         (f"for (; k < n && t < 4; k--) {{ {ADD} t++; }}", ""),

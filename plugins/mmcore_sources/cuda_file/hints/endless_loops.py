@@ -1,4 +1,4 @@
-"""Loops of a kernel that never end, since nothing in their condition changes, or not towards their end."""
+"""Loops of a kernel that never end, since their condition does not change, not towards their end, or is always met."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
+from mmcore_sources.cuda_file.hints.unsigned_conditions import always_met
 from mmcore_sources.cuda_file.repairs.edits import device_functions
 
 _LEAVE = ("break_statement", "return_statement", "goto_statement", "gnu_asm_expression")
@@ -41,6 +42,8 @@ def _endless(loop: Node, function: Node) -> str:
     place = f"the loop in line {loop.start_point.row + 1} never ends"
     if condition is None:
         return f"{place}: it has no condition and no break"
+    if why := always_met(condition, function):
+        return f"{place}, since {why}"
     parts = [*walk(condition)]
     names = [name for name in dict.fromkeys(identifiers(condition)) if name not in _CONSTANTS]
     if any(node.type in _UNKNOWN for node in parts):
