@@ -71,7 +71,7 @@ def _checked(found: Why) -> Why:
     """Return an answer with the hazards of a right small product, which leave it no time if they stop the kernel."""
     if found.right and found.ran is not None:
         with contextlib.suppress(MmcoreError):  # without a sanitizer's answer in time, there is none
-            check = checked(found.ran, remember=True, quiet=True, most_work=_MOST_WORK)
+            check = checked(found.ran, remember=True, quiet=True, most_work=_MOST_WORK, wrong=False)
             end = stopped(found.ran, check.violations)
             timed = replace(found, predicted=None, unpredicted=end) if end else found
             return replace(timed, violations=check.violations)

@@ -22,6 +22,8 @@ from mmcore_emulator.adapter.proof import Proof
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
     """Look for hazards of a kernel: stray or unordered accesses, and barriers that some threads never reach.
 
+    A product without hazards is verified.
+
     Args:
         kernel: a registered kernel's name, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
@@ -49,13 +51,13 @@ def checked(
     remember: bool = False,
     quiet: bool = False,
     most_work: float | None = None,
-    wrong: bool = False,
+    wrong: bool | None = None,
 ) -> Check:
     """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name.
 
     With ``remember``, code that was checked before without a violation is not run again. With ``quiet``, what the
-    kernel prints is dropped. A launch is stopped after ``most_work``. If the product is known to be ``wrong``, stores
-    and elements that it lacks are warnings.
+    kernel prints is dropped. A launch is stopped after ``most_work``. ``wrong`` says whether the product is known to
+    be wrong, so that its causes are looked for; None verifies it.
     """
     return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet, most_work, wrong))
 

@@ -21,13 +21,14 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.planning.differing_types import differing_types
 from mmcore.registry import registry
-from mmcore.verify.verify_launches import rows_of
+from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.verify_launches import mixed_inputs, rows_of, verify_part
 from mmcore_emulator.adapter.barrier_places import with_causes, with_one_hint
 from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.adapter.nan_outputs import contents, nan_outputs
+from mmcore_emulator.adapter.nan_outputs import contents, nan_outputs, output_of
 from mmcore_emulator.adapter.outside_writers import with_guards
 from mmcore_emulator.adapter.views import check_view
 from mmcore_emulator.machine import violations as machine_violations
@@ -81,7 +82,7 @@ def check_json(
     remember: bool,
     quiet: bool,
     most_work: float | None,
-    wrong: bool,
+    wrong: bool | None,
     kernel: Kernel | None = None,
 ) -> dict[str, Any]:
     """Return the check of a cell, both as JSON; ``most_work`` is None without a limit."""
@@ -100,13 +101,14 @@ def check_cell(
     remember: bool = False,
     quiet: bool = False,
     most_work: float = math.inf,
-    wrong: bool = False,
+    wrong: bool | None = None,
 ) -> Check:
-    """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
+    """Run a kernel on fresh inputs and look for every hazard.
 
     With ``remember``, the same launches of the same code are not run again after a check without a violation. With
-    ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``. If the product is known to
-    be ``wrong``, and there is no violation, stores that are lost and elements that no thread reads are warnings.
+    ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``. ``wrong`` says whether the
+    product is known to be wrong; None verifies it where nothing else is found. Of a wrong product, stale reads are
+    violations, and without any violation, stores that are lost and elements that no thread reads are warnings.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
@@ -118,7 +120,8 @@ def check_cell(
     """
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
-    with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
+    seed = fresh_seed() if cell.seed is None else cell.seed
+    with prepared_cell(replace(cell, seed=seed), device, kernel, phases, mixed=True) as loaded, phases("check"):
         memory = CheckedCode(loaded) if remember else None
         if memory and memory.known:
             return Check(Launched.of(loaded), ())
@@ -127,9 +130,11 @@ def check_cell(
             loaded.module.write = None
         before = contents(loaded)
         violations = sanitized_run(loaded, most_work=most_work)
-        violations += lost_data(loaded) if wrong and not violations else []
+        violations += causes(loaded, violations) if wrong else []
         types = _differing_types(loaded)
         violations += nan_outputs(loaded, before, {violation.kind for violation in violations}, types)
+        if wrong is None and not violations and (mismatch := _mismatch(loaded, seed)) is not None:
+            violations = [mismatch, *causes(loaded, violations)]
     hazards, warnings = hazards_and_warnings(violations)
     check = Check(Launched.of(loaded), hazards, (*types, *warnings) if hazards or wrong else warnings)
     if memory and not check.violations:
@@ -188,6 +193,18 @@ def _note_order(loaded: LoadedKernel, name: str) -> None:
     buffer, strides = loaded.buffers[name], loaded.plan.problem.strides(name)
     if isinstance(buffer, EmulatedBuffer):
         buffer.array.major = "K" if strides["BA".index(name)] == 1 else "MN"
+
+
+def _mismatch(loaded: LoadedKernel, seed: int) -> Violation | None:
+    """Return the first wrong element of the product that a kernel has left in C; None if it is right."""
+    problem = loaded.plan.problem
+    found = verify_part(loaded, problem, mixed_inputs(loaded, problem, seed), output_of(loaded))
+    return None if found.verified else Violation("wrong-product", found.fault, "C")
+
+
+def causes(loaded: LoadedKernel, violations: Sequence[Violation]) -> list[Violation]:
+    """Return the stale reads that explain a wrong product of a kernel, or lost data where it has no violations."""
+    return stale_reads(loaded) or ([] if violations else lost_data(loaded))
 
 
 def stale_reads(loaded: LoadedKernel) -> list[Violation]:

@@ -65,10 +65,10 @@ def _answer_about(
     declaration, usual = registry().kernel(reference), checker is checked
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
     try:
-        result = checked(cell, most_work=_MOST_WORK) if usual and not sized(options) else checker(cell)
+        result = checked(cell, most_work=_MOST_WORK, wrong=False) if usual and not sized(options) else checker(cell)
     except WorkLimit:
         cell = requested_cell(declaration, device, options, USUAL_SIZE // 2)
-        result = checked(cell)
+        result = checked(cell, wrong=False)
     file = registry().files.get(declaration.name)
     faults = file.faults if file is not None and not sized(options) and not cell.force else ()
     if file is not None:

@@ -270,7 +270,7 @@ def _hazards_of_size(result: Result, nameless: Kernel | None) -> Findings | None
     cell = _emulated(result)
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(replace(cell, config=result.config), nameless, quiet=True, most_work=_MOST_OF_SIZE)
+        check = checked(replace(cell, config=result.config), nameless, quiet=True, most_work=_MOST_OF_SIZE, wrong=False)
     except MmcoreError as error:
         if result.device != DEVICE or not isinstance(error, TimeLimit):
             return None

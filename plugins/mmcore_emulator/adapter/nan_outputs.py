@@ -49,7 +49,7 @@ def nan_outputs(
         return []
     wrong = _is_nan(loaded) & ~_may_overflow(loaded)
     if "unwritten-output" in kinds:
-        wrong &= ~is_poison(_output(loaded))
+        wrong &= ~is_poison(output_of(loaded))
     if not wrong.any():
         return []
     row, column = (int(index) for index in np.argwhere(wrong)[0])
@@ -64,7 +64,8 @@ def nan_outputs(
     return [Violation(kind, message, "C", count=int(wrong.sum()))]
 
 
-def _output(loaded: LoadedKernel) -> HostArray:
+def output_of(loaded: LoadedKernel) -> HostArray:
+    """Return the elements of C by row and column."""
     problem = loaded.plan.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
     loaded.buffers["C"].download(flat)
@@ -72,7 +73,7 @@ def _output(loaded: LoadedKernel) -> HostArray:
 
 
 def _is_nan(loaded: LoadedKernel) -> Flags:
-    return np.asarray(np.isnan(widen(_output(loaded), loaded.plan.problem.output)))
+    return np.asarray(np.isnan(widen(output_of(loaded), loaded.plan.problem.output)))
 
 
 def _run_without_poison(loaded: LoadedKernel, before: Mapping[str, NDArray[np.uint8]]) -> None:

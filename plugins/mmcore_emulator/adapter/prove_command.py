@@ -75,13 +75,13 @@ def _with_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
     emulated = cell.on("emulator")
     small = small_product(emulated, kernel, proof.launched.config, proof.launched.launches)
     if proof.outcome == PROVED:
-        hazards = checked(small, remember=True, quiet=True).violations if small else ()
+        hazards = checked(small, remember=True, quiet=True, wrong=False).violations if small else ()
         reasons = hazards or unusual_reading(small or emulated, kernel)
         return replace(proof, outcome=NOT_PROVED, reasons=reasons) if reasons else proof
     if small is None:
         return proof
     with suppress(MmcoreError):  # the kernel is wrong, whether or not there is time to find out why
-        proof = replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True).violations)
+        proof = replace(proof, reasons=checked(replace(small, timeout=_SECONDS), quiet=True, wrong=True).violations)
     return proof
 
 

@@ -22,7 +22,7 @@ from mmcore.verify.inputs import other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
-from mmcore_emulator.adapter.check import lost_data, sanitized_run, stale_reads
+from mmcore_emulator.adapter.check import causes, sanitized_run
 from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
@@ -243,9 +243,9 @@ class SizeRuns:
             if verified.right:
                 self._steps.add(loaded, size.problem, counted)
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
-            stale = (stale_reads(loaded) or ([] if verified.violations else lost_data(loaded))) if wrong else []
+            explained = causes(loaded, verified.violations) if wrong else []
         mismatch = wrong.fault if wrong else ""
-        found = hazards_and_warnings([*verified.violations, *stale])
+        found = hazards_and_warnings([*verified.violations, *explained])
         return Tried(cell, size.why, *found, mismatch, is_plain=size.is_plain)
 
     def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:

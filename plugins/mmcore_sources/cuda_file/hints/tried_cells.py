@@ -86,7 +86,7 @@ def is_clean(result: Result | None, kernel: Kernel) -> bool:
 def is_checked(cell: Cell) -> bool:
     """Return whether a product is right, without hazards at its own sizes."""
     try:
-        return is_right(cell) and not checked(cell, quiet=True).violations
+        return is_right(cell) and not checked(cell, quiet=True, wrong=False).violations
     except MmcoreError:
         return False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -110,15 +109,27 @@ def _is_right_when_filled(result: Result, wrong: Cell, tiles: Cell, kernel: Kern
     """Return whether a product is right whose sizes are the least multiples of some tiles that hold a wrong product.
 
     Otherwise another cause than a remainder is possible, such as a size that the kernel does not expect. Where the
-    result has a race, the product must have no hazard, either.
+    result has a race, the product must have no hazard, either. A small product with the same remainders, if it is wrong
+    too, stands for one that takes too long.
     """
-    pairs = [(getattr(wrong, name), getattr(tiles, name)) for name in "mnk"]
-    filled = at_sizes(replace(wrong, timings=(), timeout=3 * TRIED_SECONDS), kernel,
-                      *(ceil_div(size, tile) * tile for size, tile in pairs))  # fmt: skip
-    sizes = (filled.m, filled.n, filled.k)
-    holds = all(size >= least for size, (least, _) in zip(sizes, pairs, strict=True))
+    if _work(filled := _filled(wrong, tiles, kernel)) > MOST_WORK:
+        wrong = small_cell(wrong, kernel)
+        filled = _filled(wrong, tiles, kernel)
+        if not is_wrong(wrong, kernel):
+            return False
+    holds = all(getattr(filled, name) >= max(getattr(wrong, name), getattr(tiles, name)) for name in "mnk")
     holds_for = is_checked if any(_RACE in each.kind for each in result.violations) else is_right
-    return holds and sizes != (wrong.m, wrong.n, wrong.k) and math.prod(sizes) <= MOST_WORK and holds_for(filled)
+    return holds and _work(filled) > _work(wrong) and holds_for(filled)
+
+
+def _filled(wrong: Cell, tiles: Cell, kernel: Kernel) -> Cell:
+    """Return the launch whose sizes are the least multiples of some tiles that hold a product."""
+    sizes = (ceil_div(getattr(wrong, name), tile) * tile for name in "mnk" for tile in [getattr(tiles, name)])
+    return at_sizes(replace(wrong, timings=(), timeout=3 * TRIED_SECONDS), kernel, *sizes)
+
+
+def _work(cell: Cell) -> int:
+    return cell.m * cell.n * cell.k
 
 
 def _needs_equal_sizes(wrong: Cell, tiles: Cell, kernel: Kernel) -> bool:
