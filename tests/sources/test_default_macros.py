@@ -9,6 +9,7 @@ import pytest
 
 from mmcore_cuda.cuda_source.program import read_program
 from tests.command_line import mmcore
+from tests.kernel_sources import kernel_source
 from tests.sources.test_source_file import kernel
 from tests.sources.test_tuned_macros import tuned
 
@@ -68,3 +69,14 @@ def test_numbers_are_parameters_and_what_follows_from_them_is_defined() -> None:
 )
 def test_definitions_under_another_condition_are_no_defaults(text: str) -> None:
     assert not read_program(text).macros["WIDTH"].group
+
+
+def test_a_default_that_makes_too_many_threads_gets_a_value_that_the_host_code_has_too(folder: Path) -> None:
+    grid = "dim3((n + TILE - 1) / TILE, (n + TILE - 1) / TILE)"
+    launch = f"void f(int n) {{ mul<<<{grid}, dim3(TILE, TILE)>>>(a, b, c, n, n, n); }}"
+    text = kernel_source("tiled_16").replace("16", "TILE")
+    (folder / "my.cu").write_text(f"#ifndef TILE\n#define TILE 64\n#endif\n{text}{launch}\n")
+    refused = mmcore(*shlex.split("run my.cu --device emulator --size 64 --quiet"))
+    *_, repaired = refused.output.strip().partition("\n  mmcore ")
+    assert repaired.endswith("--define TILE=32"), refused.output
+    assert mmcore(*shlex.split(repaired)).stdout.endswith("TEST PASS\n")

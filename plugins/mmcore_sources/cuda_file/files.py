@@ -21,6 +21,7 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
+from mmcore_sources.cuda_file.host_bugs.given_macros import with_macros
 from mmcore_sources.cuda_file.inference.fixed_sizes import compiled_for
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
@@ -87,6 +88,7 @@ def _bugs(reference_text: str, text: str) -> tuple[Violation, ...]:
     path, given, inferred = path_of(reference), normalised(reference), inferred_of(reference)
     options = (*given.get("options", ()), *(f"-I{folder}" for folder in inferred.attributes["include"]))
     given_options = {**given, "options": options}
+    text = with_macros(text, {**given.get("defines", {}), **given.get("parameters", {})})
     errors = host_syntax_errors(path, text, given_options), uncompiled_kernels(path, text, given_options)
     return host_bugs(path.name, text, inferred, given, itertools.chain(*errors))
 

@@ -25,7 +25,8 @@ from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 MOST_THREADS = 1024
-_LAUNCHED = "as launched in "
+LAUNCHED = "as launched in "
+"""The beginning of the origin of a block or grid that a launch has."""
 _ROWS = {"k": "m", "n": "k"}  # the rows of A and B by their columns
 AXIS = {axis: name for name, axis in EXTENTS.items()}
 
@@ -51,7 +52,7 @@ def launched(
     The ``reader`` of the launch knows the config's parameters. The layout distinguishes m from n if both have one name.
     """
     order = [each.name for each in body.function.parameters]
-    where = f"{_LAUNCHED}{launch.place}"
+    where = f"{LAUNCHED}{launch.place}"
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(trimmed(reader.extents(launch.geometry[1])), where)
@@ -176,14 +177,3 @@ def _role(several: list[str], axis: str, layout: Layout | None) -> str:
         if wanted in several:
             return wanted
     return next((role for role in ("n", "m") if role in several), several[0])
-
-
-def check_threads(block: Geometry, extents: Sequence[int], option: str) -> None:
-    """Raise :class:`LacksOption` if no device allows the threads of a block with these extents."""
-    if 1 <= (threads := math.prod(extents)) <= MOST_THREADS:
-        return
-    what = f"a thread for each element of a tile would make blocks of {threads} threads"
-    if block.why.startswith(_LAUNCHED):
-        line, shape = block.why.removeprefix(_LAUNCHED), "×".join(map(str, extents))
-        what = f"{line} launches {shape} = {threads} threads; a GPU allows {MOST_THREADS}"
-    raise LacksOption(f"{what}; give another with --block", option)

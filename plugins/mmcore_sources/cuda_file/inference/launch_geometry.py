@@ -33,6 +33,7 @@ from mmcore_sources.cuda_file.inference.read_axes import layout_of_reads
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
+from mmcore_sources.cuda_file.inference.thread_limits import check_threads
 from mmcore_sources.cuda_file.inference.warps import block_of_warps, threads_per_element
 
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
@@ -85,7 +86,9 @@ def launch_geometry(
     if block is None and "block" not in given and roles.sizes and not chosen.undefined:
         block = body_geometry.usual_block(reader, body)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
-    shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
+    shape: Any = (
+        parse_block(given["block"], flat=flat) if "block" in given else _shape(source, function, launch, block, chosen)
+    )
     if "block" not in given and block is not None:
         extents = shape(Config({"block": (1, 1, 1), **chosen.values})) if callable(shape) else shape
         notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
@@ -146,7 +149,7 @@ def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:
     return extents * 2 if len(extents) == 1 and isinstance(text, str) and not flat else extents
 
 
-def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
+def _shape(source: Program, function: Function, launch: HostLaunch | None, block: Geometry | None, chosen: Open) -> Any:
     """Return the block of a config: numbers, or a rule that depends on the other parameters."""
     option = "--block 256" if Body(function).thread_axes == {"x"} else "--block 16x16"
     if block is None:
@@ -159,7 +162,7 @@ def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
         follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
         raise InvalidKernel(f"the block of {function.name} {follows}")
     extents = tuple(int(evaluate(each, values)) for each in block.extents)
-    geometry.check_threads(block, extents, option)
+    check_threads(block, extents, source, function, launch, option)
     return extents if all(constant(each) is not None for each in block.extents) else Derived(block.text)
 
 
