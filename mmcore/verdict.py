@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from mmcore.devices.guessed_memory import without_consequences
+from mmcore.devices.shared_bounds import without_consequences
 from mmcore.devices.violations import Violation
 from mmcore.plugins import instance_of
 from mmcore.registry import registry

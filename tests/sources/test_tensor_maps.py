@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mmcore import InvalidKernel, TensorMap, Workspace
+from mmcore.devices.shared_bounds import without_consequences
+from mmcore.devices.violations import Violation
 from mmcore.kernel.constraints import Multiple
 from mmcore_sources.cuda_file.repairs.edits import device_nodes
 from mmcore_sources.cuda_file.repairs.matrix_load_edits import matrix_load_edits
@@ -245,6 +248,21 @@ def test_an_access_behind_a_guessed_shared_memory_is_the_only_fault(folder: Path
     assert output.count("the 49152 bytes of dynamic shared memory are a guess, and too few") == 1
     assert [each for each in ("mbarrier-misuse", "early-wait", "unfinished-copy", "warning:") if each in output] == []
     assert "hint: with --shared 98304 the product is right at" in output
+
+
+def test_too_few_bytes_of_dynamic_shared_memory_are_the_only_fault(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED).replace(", sizeof(Tiles)>", ", sizeof(Tiles) - 256>"))
+    output = command(*shlex.split("run my.cu -m 64 -n 64 -k 32 --device emulator --quiet")).stdout
+    faults = [line for line in output.splitlines() if " at my.cu:" in line]
+    assert ["of which the launch gives 1408 bytes, and the kernel uses 15" in each for each in faults] == [True]
+    assert faults[0].startswith("out-of-bounds-write at my.cu:25:")
+
+
+def test_a_race_beside_an_access_behind_a_shared_array_has_no_hint_on_a_barrier() -> None:
+    race = Violation("shared-race", "writes element 64 of tile", "shared", hint="__syncthreads() before line 20")
+    beyond = Violation("out-of-bounds-write", "writes the first byte past the end of tile (shared)", "shared")
+    assert without_consequences((race, beyond), None) == (replace(race, hint=""), beyond)
+    assert without_consequences((race,), None) == (race,)
 
 
 def test_a_box_for_a_pointer_is_refused(folder: Path) -> None:

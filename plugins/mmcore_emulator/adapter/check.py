@@ -13,8 +13,8 @@ import numpy as np
 
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
-from mmcore.devices.guessed_memory import without_consequences
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.shared_bounds import without_consequences
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem, dtype_named

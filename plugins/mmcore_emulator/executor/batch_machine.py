@@ -98,6 +98,7 @@ def _spaces(launch: KernelLaunch, batch: Batch) -> dict[str, Space]:
             batch.block_index(),
             launch.fresh,
             layout.shared_name,
+            layout.dynamic_shared,
         ),
         "local": CopiedMemory("local", ((copied_base(0), layout.local_bytes),), thread_number, launch.fresh),
         "param": _OneArray(Array("parameters", 0, layout.parameter_bytes, 0, launch.parameters)),

@@ -217,7 +217,10 @@ def _matrix(
             chunks = np.where(inside, array.view(np.dtype(np.complex128))[np.where(inside, places // 16, 0)], chunks)
             covered |= inside
     if not covered.all():
-        text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}"
+        last = machine.memory.shared.arrays[-1]
+        past = int(addresses.max()) + 16 - (last.base & 0x3FFFF) - last.readable
+        where = f": it ends {last.behind(past)}" if past > 0 else ""
+        text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}{where}"
         machine.observers.report(
             LaneViolation("out-of-bounds-read", "shared", at, machine.batch.spread(mask), lambda _: text)
         )

@@ -103,12 +103,18 @@ class Array:
     uploaded: int = 0  # bytes from its start that the host has written
     name: str = ""  # name in the source, if different from the label
     read_only: bool = False  # true if kernels must not write to it
+    launched: bool = False  # true if the launch gives its size
     major: str = ""  # "K" for A or B whose elements along k are neighbours, "MN" if they are not; "" for others
     _views: dict[DType, Values] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return its name in a sentence: "A", or "tile_a (shared)"."""
         return f"{self.name} ({self.label})" if self.name else self.label
+
+    def behind(self, past: int) -> str:
+        """Return a clause on a byte so many behind the first past its end."""
+        size = f", of which the launch gives {self.writable} bytes" if self.launched else ""
+        return f"{f'{past} bytes' if past else 'the first byte'} past the end of {self}{size}"
 
     def permits(self, access: str) -> int:
         """Return the bytes from its start that an access ("read" or "write") may use."""
@@ -243,13 +249,16 @@ class CopiedMemory:
         owner: Integers,
         fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
         name: Callable[[int], str] = lambda base: "",
+        launched: int | None = None,
     ) -> None:
         """Create arrays of these addresses and bytes, which begin at the :func:`copied_base` of their number.
 
         ``owner`` is the number of each lane's copy, as lanes. ``fresh`` creates the content. ``name`` returns the
-        source's name of the array at an address.
+        source's name of the array at an address. ``launched`` is the address of the array whose size the launch gives.
         """
         self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
+        for array in self.arrays:
+            array.launched = array.base == launched
 
     def of_others(self, owner: Integers) -> CopiedMemory:
         """Return the same memory with the copies of other owners."""
@@ -304,4 +313,4 @@ def _where(array: Array, address: int) -> str:
     past = address - array.base - array.writable
     if past < 0:
         return f"across the end of {array}"
-    return f"{past} bytes past the end of {array}" if past else f"the first byte past the end of {array}"
+    return array.behind(past)

@@ -43,7 +43,10 @@ _SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that 
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride",
            "wrong-extent")  # fmt: skip
 # The right value, or what a phase lacks.
-_NAMED = re.compile(r"would be right\)|would fit the descriptor|\b(?:arrivals|bytes) (?:are missing|have come)")
+_NAMED = re.compile(
+    r"would be right\)|would fit the descriptor|\b(?:arrivals|bytes) (?:are missing|have come)"
+    r"|bytes, and the kernel uses"
+)
 _UNWRITTEN = "uninitialized-read"
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float",
           "int32": "int", "int8": "int", "uint8": "int"}  # fmt: skip

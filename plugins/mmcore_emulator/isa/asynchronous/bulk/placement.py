@@ -269,7 +269,7 @@ def _shared(
         return None
     past = address - array.base + placed.reach(sent, number) - array.writable
     if past > 0 or address < array.base:
-        sent.report(kind, array.label, f"copies {past} bytes past the end of {array}", [number])
+        sent.report(kind, array.label, f"copies {array.behind(past)}", [number])
         return None
     return array, address - array.base + block * array.stride
 
