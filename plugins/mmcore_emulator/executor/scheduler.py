@@ -16,7 +16,7 @@ from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.mbarrier_hints import hint_of_wait
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, kind_of
+from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, initialised, kind_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
@@ -84,29 +84,38 @@ class BlockBatchExecutor:
         return before == self._state
 
     def give_up(self) -> None:
-        """Report the remaining lanes: each waits for another."""
-        self._waits.report_deadlocks()
+        """Report the remaining lanes: each waits for another.
+
+        Waits for bytes alone that do not come, or come too many, and waits with a hint are causes. The others follow.
+        """
         filling = [index for index in self._polling if self._fills(index)]
-        deadlocks, starved = [], any(map(self._is_starved, self._polling.items()))
+        starved = {index: self._starved(index, mask) for index, mask in self._polling.items()}
+        is_starved = any(lanes.any() for lanes in starved.values())
+        deadlocks = []
         for index, mask in self._polling.items():
-            at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
+            at = self._steps[index].polling_at
             asked = self.machine.mbarriers.asked.get(id(at))
-            first = _PARITY if not starved and (index in filling or not filling) else ""
+            first = _PARITY if not is_starved and (index in filling or not filling) else ""
             text, hint = partial(self._awaited, asked), partial(self._awaited_hint, asked, first)
-            deadlocks.append(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
+            lanes = starved[index] if starved[index].any() else self._batch.spread(mask)
+            deadlock = LaneViolation("deadlock", None, at, lanes, text, hint=hint)
+            if starved[index].any() or not is_starved or hint(self._batch.first_of(lanes)):
+                deadlocks.append(deadlock)
+        if is_starved:
+            self._waits.lanes = {}
+        self._waits.report_deadlocks()
         # A wait with a hint is the cause; the others follow from it.
         for each in sorted(deadlocks, key=lambda each: not each.hint(self._batch.first_of(each.lanes))):
             self.machine.observers.report(each)
         self._polling = {}
 
-    def _is_starved(self, polling: tuple[int, Mask | None]) -> bool:
-        """Return True if polling lanes wait for bytes alone, of a phase in which everything has arrived."""
-        index, mask = polling
+    def _starved(self, index: int, mask: Mask | None) -> Values:
+        """Return the polling lanes of a step whose phase has all arrivals, but not the bytes that it expects."""
         asked = self.machine.mbarriers.asked.get(id(self._steps[index].polling_at))
         if asked is None:
-            return False
-        _, tx, _, pending = contents(np.broadcast_to(asked[1], self._batch.shape)[self._batch.spread(mask)])
-        return bool(((pending == 0) & (tx > 0)).any())
+            return np.zeros(self._batch.shape, np.bool_)
+        _, tx, _, pending = contents(asked[1])
+        return np.asarray(self._batch.spread(mask) & initialised(asked[1]) & (pending == 0) & (tx != 0))
 
     def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
         """Return a clause on what a polling lane waits for."""

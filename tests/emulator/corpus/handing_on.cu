@@ -2,7 +2,7 @@
 // given: STEPS, zeros(64, f32)
 // launch: block=(96,), architecture="90a"
 // with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 256 -> init(&full, "1") -> "64" -> True -> nothing -> nothing
-// with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 512 -> init(&full, "1") -> "64" -> False -> deadlock at line 14 -> deadlock at line 14
+// with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 512 -> init(&full, "1") -> "64" -> False -> deadlock at line 14 -> nothing
 // with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 256 -> init(&full, "1") -> "65" -> False -> deadlock at line 14 -> deadlock at line 14
 // with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 256 -> init(&full, "1") -> "8" -> False -> deadlock at line 14 -> deadlock at line 14
 // with BYTES, FULL, READERS, WHOLE, WAITING, MISUSE: 256 -> 0 -> "64" -> False -> deadlock at line 14 -> mbarrier-misuse at line 14
