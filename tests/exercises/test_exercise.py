@@ -17,6 +17,16 @@ NAMES = [each.name for each in EXERCISES]
 FAST = ("guard", "barrier")
 
 
+_NAIVE = """\
+__global__ void multiply(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= n) return;
+    float sum = 0;
+    for (int i = 0; i < k; ++i) sum += A[row * k + i] * B[i * n + column];
+    C[row * n + column] = sum;
+}
+"""
 _IN_TURN = """    float sum = 0;
     int stage = 0;
     for (int start = 0; start < k; start += TILE) {
@@ -66,6 +76,22 @@ def test_a_pipeline_without_overlap_loses_points(replaced: str, tmp_path: Path) 
     document = json.loads(mmcore("exercise", "check", "pipeline", str(tmp_path / "pipeline.cu"), "--json").stdout)
     lost = [each["criterion"] for each in document["criteria"] if each["points"] < each["most"]]
     assert lost == ["overlapped"], document["first_failure"]
+
+
+@pytest.mark.parametrize("name", ["barrier", "remainder"])
+def test_a_kernel_without_tiles_loses_the_points_of_its_loads(name: str, tmp_path: Path) -> None:
+    (tmp_path / "naive.cu").write_text(_NAIVE)
+    document = json.loads(mmcore("exercise", "check", name, str(tmp_path / "naive.cu"), "--json").stdout)
+    lost = [each["criterion"] for each in document["criteria"] if each["points"] < each["most"]]
+    assert lost == ["counts"], document["first_failure"]
+
+
+def test_a_pipeline_may_wait_for_its_first_tile_before_the_loop(tmp_path: Path) -> None:
+    text = (EXERCISES[NAMES.index("pipeline")].folder / "solution.cu").read_text()
+    wait = "__pipeline_wait_prior(0);\n"
+    early = text.replace("    float sum = 0;\n", f"    {wait}    __syncthreads();\n    float sum = 0;\n")
+    (tmp_path / "early.cu").write_text(early)
+    assert mmcore("exercise", "check", "pipeline", str(tmp_path / "early.cu")).exit_code == 0
 
 
 def test_the_exercises_are_listed_in_their_order() -> None:
