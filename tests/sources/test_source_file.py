@@ -133,6 +133,22 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
         assert (mixed.column_major, mixed.arguments) == (columns, ("A", "B", "C", "m", "n", "k"))
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int p = K - 1; p >= 0; p--)",
+        "int p; for (p = K - 1; p > -1; p -= 1)",
+        "int p = K; while (p-- > 0)",
+        "int p = -1; while (++p < K)",
+    ],
+)
+def test_a_loop_is_limited_by_its_condition_or_by_the_value_that_it_counts_down_from(loop: str) -> None:
+    parameters = "const float *A, const float *B, float *C, int M, int N, int K"
+    text = product(("A[p * M + i]", "B[p * N + j]", "C[i * N + j]"), parameters)
+    found = kernel(text.replace("for (int p = 0; p < 9; p++)", loop))
+    assert (found.column_major, found.arguments) == ("A", ("A", "B", "C", "m", "n", "k"))
+
+
 def test_a_wrong_length_of_the_rows_of_c_changes_no_size_that_is_named_as_usual() -> None:
     parameters = "const float *A, const float *B, float *C, int M, int N, int K"
     found = kernel(product(("A[i * K + p]", "B[j * K + p]", "C[i * M + j]"), parameters))

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
-from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.loop_limits import loop_limits
 from mmcore_sources.cuda_file.inference.variables import Variables
 
 Term: TypeAlias = tuple[str, ...]
@@ -83,9 +84,9 @@ class Body:
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
 
     def loop_bounds(self, sizes: set[str]) -> set[str]:
-        """Return the sizes in the conditions of loops, members of structures such as "A.width" among them."""
-        conditions = (each.child_by_field_name("condition") for each in self._nodes if each.type == "for_statement")
-        return sizes & {text_of(each) for condition in conditions if condition is not None for each in walk(condition)}
+        """Return the sizes that limit loops, members of structures such as "A.width" among them."""
+        limits = (limit for each in self._nodes if each.type in LOOPS for limit in loop_limits(each))
+        return sizes & {text_of(each) for limit in limits for each in walk(limit)}
 
     def _words(self, node: Node) -> list[str]:
         """Return the identifiers below a node, and the members of structures passed by value, such as "d.rows"."""

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.loop_limits import loop_limits
 
 _BRANCHES = ("if_statement", "conditional_expression", "while_statement", "for_statement")
 _LEAST = re.compile(r"(?:\w+::)?f?(?:min|max)[fl]?|clamp")
 
 
 def conditions(node: Node) -> Iterator[Node]:
-    """Yield the conditions of branches and loops, other comparisons, and the calls that limit a number."""
+    """Yield the conditions of branches, the limits of loops, other comparisons, and the calls that limit a number."""
     for each in walk(node):
-        condition = each.child_by_field_name("condition") if each.type in _BRANCHES else None
-        if condition is not None:
-            yield condition
+        limits_of_it = [*loop_limits(each)] if each.type in _BRANCHES else []
+        yield from limits_of_it
         compares = each.type == "binary_expression" and text_of(each.children[1]) in ("<", ">", "<=", ">=")
         limits = each.type == "call_expression" and _LEAST.fullmatch(text_of(each.children[0]))
-        if condition is None and (compares or limits):
+        if not limits_of_it and (compares or limits):
             yield each
 
 
@@ -41,6 +41,6 @@ def limiting_names(body: Body) -> set[str]:
 
 
 def names_of_loops(body: Body) -> set[str]:
-    """Return the names that the conditions of loops depend on."""
-    loops = (each.child_by_field_name("condition") for each in walk(body.function.body) if each.type in LOOPS)
-    return {word for condition in loops if condition is not None for word in words_of(body, condition)}
+    """Return the names that the limits of loops depend on."""
+    limits = (limit for each in walk(body.function.body) if each.type in LOOPS for limit in loop_limits(each))
+    return {word for limit in limits for word in words_of(body, limit)}
