@@ -34,12 +34,15 @@ def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
         return
     named, barrier = sorted({int(match[2]) for match in found}), found[0][1]
 
-    def is_mended(lines: Sequence[int], barrier: str) -> bool:
+    def is_mended(lines: Sequence[int], barrier: str) -> bool | None:
+        """Return whether barriers mend the product; None if they cannot be tried."""
         changed = _with_barriers(kernel, barrier, lines)
-        return changed is not None and is_clean(measured(cells[0], changed), changed)
+        product = measured(cells[0], changed) if changed is not None else None
+        return None if product is None or changed is None else is_clean(product, changed)
 
+    if (suffices := is_mended(named, barrier)) is None:
+        return
     begins = [[line] for line in _begins_of_loops(kernel, named) if line not in named]
-    suffices = is_mended(named, barrier)
     fewer = [*([line] for line in named), *begins] if len(named) > 1 else []
     others = fewer if suffices else [*begins, *([*named, *begin] for begin in begins)]
     lines = next((each for each in others if is_mended(each, barrier)), named if suffices else [])
