@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -237,3 +238,8 @@ def test_a_source_is_compiled_for_the_size_that_the_user_names(
     assert run(text, tmp_path, monkeypatch, f"--size={size}")[0] == status
     m, n, k = size.split("x")
     assert run(text, tmp_path, monkeypatch, f"-m{m}", f"-n{n}", f"-k{k}")[0] == status
+
+
+def test_rows_are_those_of_the_guard_where_the_index_into_c_has_the_length_of_another_matrix() -> None:
+    named = re.sub(r"\bM\b", "ROWS", EDGES)
+    assert sizes_of(named.replace("c[row * N", "c[row * K")) == sizes_of(named)

@@ -33,6 +33,8 @@ KERNELS = (
     "loads",
     "members",
     "flat",
+    "divided",
+    "lines",
     "fragments",
     "registers",
     "packed",

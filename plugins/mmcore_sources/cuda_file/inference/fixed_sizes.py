@@ -232,7 +232,8 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
     of_n = (stride("C") or of_b) if of_a == of_b else of_b
     # The name first: a guard with another size is a common mistake.
     of_m = next((name for name in ("M", "m") if name in known.keys() - {of_n, of_a}), "")
-    of_m = of_m or _limit_of_rows(body, matrices["C"], of_n, known)
+    for of_c in (of_n, stride("C")):  # an index with another length of C's rows is a common mistake, too
+        of_m = of_m or (_limit_of_rows(body, matrices["C"], of_c, known) if of_c else "")
     of_m = of_m or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
     roles = {of_m: "m", of_a: "k", of_n: "n"}
     return roles, FixedSizes(known[of_m], known[of_n], known[of_a])

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, parse, text_of, walk
+from mmcore_sources.cuda_file.repairs.axis_edits import exchanged_axes, other_axes
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits, part_edits
 from mmcore_sources.cuda_file.repairs.component_edits import component_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import (
     array_of,
+    exchanged_parts,
     exchanged_subscripts,
     index_edits,
     other_buffers,
@@ -31,7 +33,6 @@ from mmcore_sources.cuda_file.repairs.tensor_core_edits import parity_edits, ten
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
 _LIKELY_COMPARISONS = {"<=": "<", ">": ">=", "&&": "||", "||": "&&"}  # guards let one thread too many in
 _OTHER_COMPARISONS = {"<": "<=", ">=": ">"}
-_BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim)\.([xy])")
 _LENGTHS = ("n", "k", "lda", "ldb", "ldc", "m")  # the roles of sizes as lengths of rows, likely ones first
 _LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
 _WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
@@ -87,6 +88,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     if element:
         yield from _other_types(source, nodes, element)
     yield from exchanged_subscripts(source, nodes)
+    yield from exchanged_axes(source, nodes)
     yield from _other_strides(source, nodes)
     yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, operands.sizes)
@@ -94,10 +96,11 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from part_edits(source, nodes, operands.sizes)
     yield from bound_edits(source, nodes, operands.sizes)
     yield from index_edits(source, nodes)
+    yield from exchanged_parts(source, nodes)
     yield from _multiplied(source, nodes)
     yield from _comparisons(source, nodes, _LIKELY_COMPARISONS)
     yield from guards(text, entry, operands)
-    yield from _other_axes(source, nodes)
+    yield from other_axes(source, nodes)
     yield from _added(source, nodes)
     yield from _comparisons(source, nodes, _OTHER_COMPARISONS)
 
@@ -193,25 +196,12 @@ def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str])
 
 
 def _is_length(node: Node) -> bool:
-    """Return whether a size is a factor, or an argument such as the leading dimension of a fragment."""
+    """Return whether a size is a factor or divisor, or an argument such as the leading dimension of a fragment."""
     above = node.parent
-    is_product = above is not None and above.type == "binary_expression" and text_of(above.children[1]) == "*"
-    return is_product or (above is not None and above.type == "argument_list")
-
-
-def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources with x for y: both exchanged in a line, where variables are used first, or in all, or one place."""
-    places = [(each, match) for each in nodes if each.type == "field_expression"
-              if (match := _BUILT_IN.fullmatch(text_of(each)))]  # fmt: skip
-    changes = [(node, f"{match[1]}.{'y' if match[2] == 'x' else 'x'}") for node, match in places]
-    for word in ("blockDim", "threadIdx", "blockIdx"):
-        of_word = [each for each in changes if each[1].startswith(word)]
-        lines = [[*line] for _, line in itertools.groupby(of_word, key=lambda each: each[0].start_point.row)]
-        for some in (*reversed(lines), of_word):
-            if len({new for _, new in some}) == 2:
-                yield replaced(source, some, f"{word}.x and {word}.y exchanged")
-    for change in changes:
-        yield replaced(source, [change])
+    if above is None or above.type != "binary_expression":
+        return above is not None and above.type == "argument_list"
+    sign = text_of(above.children[1])
+    return sign == "*" or (sign in ("/", "%") and above.children[2] == node)
 
 
 def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:

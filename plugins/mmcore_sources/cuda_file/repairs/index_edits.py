@@ -44,15 +44,28 @@ def remainders(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
     Also with one quotient where each remainder is.
     """
+    for (left, right), by_sign in _parts(nodes).items():
+        ((sign, several), *others) = by_sign.items()
+        if len(several) > 1 and not others:
+            yield from (replaced(source, [(each, f"{left} {_OTHER_PART[sign]} {right}")]) for each in several)
+
+
+def exchanged_parts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with ``row = i / n`` and ``col = i % n`` for ``row = i % n`` and ``col = i / n``."""
+    for (left, right), by_sign in _parts(nodes).items():
+        if sorted(map(len, by_sign.values())) == [1, 1]:
+            changes = [(node, f"{left} {_OTHER_PART[sign]} {right}") for sign, (node,) in by_sign.items()]
+            yield replaced(source, changes, f"{left} / {right} and {left} % {right} exchanged")
+
+
+def _parts(nodes: Sequence[Node]) -> dict[tuple[str, str], dict[str, list[Node]]]:
+    """Return the quotients and the remainders of variables, by dividend and divisor, and by sign."""
     pairs: dict[tuple[str, str], dict[str, list[Node]]] = {}
     for node in (each for each in nodes if each.type == "binary_expression"):
         left, sign, right = map(text_of, node.children)
         if sign in _OTHER_PART and re.fullmatch(r"[\w.]+", left):
             pairs.setdefault((left, right), {}).setdefault(sign, []).append(node)
-    for (left, right), by_sign in pairs.items():
-        ((sign, several), *others) = by_sign.items()
-        if len(several) > 1 and not others:
-            yield from (replaced(source, [(each, f"{left} {_OTHER_PART[sign]} {right}")]) for each in several)
+    return pairs
 
 
 def exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, identifiers, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _BINARY = "binary_expression"
 _FLOATING = re.compile(r"\b(?:float|double)\b|\b\d+(?:\.\d*)?f\b|\d\.|\.\d")
+_ARRAY = re.compile(r"(\w+)((?:\[[^\]]+\])+)")
+_EXTENT = re.compile(r"\[([^\]]+)\]")
 _ADDED = re.compile(r"\+ (\d+)\)?$")
 
 
 def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``.
 
-    A loop that begins with 1 may begin with 0, too.
+    A loop that begins with 1 may begin with 0, too, and one over a tile in shared memory end with the tile.
     """
     compared, divided = _compared(nodes), quotients(nodes)
+    yield from _of_tiles(source, nodes, compared)
     for node in divided:
         yield replaced(source, [(node, rounded_up(node))])
     for node in divided:
@@ -29,6 +32,31 @@ def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     for node in compared:
         if text_of(node.children[1]) == "<" and node.children[2].type != "number_literal":
             yield replaced(source, [(node.children[1], "<=")])
+
+
+def _of_tiles(source: bytes, nodes: Sequence[Node], compared: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with the extent of a shared array as the bound of the loop over it, in place of another one."""
+    shared = (text_of(each) for each in nodes if each.type == "declaration" and "__shared__" in text_of(each))
+    extents = {name: _EXTENT.findall(several) for text in shared for name, several in _ARRAY.findall(text)}
+    for node in compared:
+        name, _, bound = map(text_of, node.children)
+        loop = next((each for each in ancestors(node) if each.type in LOOPS), node)
+        for each in walk(loop):
+            array, indexes = _subscripts(each)
+            pairs = zip(indexes, extents.get(array, []), strict=False)
+            over = next((extent for index, extent in pairs if index == name), bound)
+            if over != bound:
+                yield replaced(source, [(node.children[2], over)])
+                break
+
+
+def _subscripts(node: Node) -> tuple[str, list[str]]:
+    """Return the array and the indexes of ``X[i][j]``; none of another node."""
+    indexes = list[str]()
+    while node.type == "subscript_expression":
+        indexes.insert(0, text_of(node.children[1])[1:-1].strip())
+        node = node.children[0]
+    return text_of(node), indexes
 
 
 def _from_zero(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
