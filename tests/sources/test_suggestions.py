@@ -12,6 +12,7 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
 from tests.sources.test_source_file import NAIVE, block_and_grid, kernel
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -95,6 +96,13 @@ def test_an_exchange_of_grid_and_block_is_named(size: str, grid: str, folder: Pa
     output = ran()
     assert "exchanges grid and block" in output
     assert "TEST PASS" in pasted(output)
+
+
+def test_an_exchange_of_grid_and_block_is_named_in_the_words_of_the_file(folder: Path) -> None:
+    sizes = "dim3 block(16, 16), grid((columns + 15) / 16, (rows + 15) / 16);"
+    launch = f"void run(int rows, int columns, int k) {{ {sizes} mul<<<block, grid>>>(A, B, C, rows, columns, k); }}"
+    (folder / "my.cu").write_text(f"{kernel_source('tiled_16')}{launch}\n")
+    assert "are 16×16 and ceil(columns / 16)×ceil(rows / 16)\n" in ran()
 
 
 @pytest.mark.parametrize("launch", ["mul<<<n / 16, 256>>>", "mul<<<16, 256>>>", "mul<<<dim3(n, n), 1>>>"])

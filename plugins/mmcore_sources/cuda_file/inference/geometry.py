@@ -84,7 +84,7 @@ def launched(
 
 def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
     """Raise :class:`LacksOption` if a launch's first extents are those of a block, and its second those of a grid."""
-    sizes = {text_of(each): ast.Name("n") for each in launch.arguments if each.type == "identifier"}
+    sizes = {name: ast.Name(name) for each in launch.arguments if each.type == "identifier" for name in [text_of(each)]}
     try:
         first, second = (replace(reader, names={**sizes, **reader.names}).extents(each) for each in launch.geometry[:2])
     except (Unreadable, ValueError):
