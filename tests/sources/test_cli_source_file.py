@@ -292,6 +292,22 @@ def test_a_wrong_element_is_named_by_the_product_that_it_is(folder: Path) -> Non
     assert "warning: at 64×64×64, C[0][0] is the element (0, 1) of the product\n" in output
 
 
+def test_a_wrong_element_of_large_tiles_is_named_too(folder: Path) -> None:
+    (folder / "tiles.cu").write_text(
+        """__global__ void tiles(const float *A, const float *B, float *C, int m, int n, int k)
+        {
+            for (int at = threadIdx.x; at < 128 * 128; at += 256) {
+                int row = blockIdx.y * 128 + at / 128, column = blockIdx.x * 128 + at % 128;
+                float sum = 0;
+                for (int p = 0; p < k; ++p) sum += A[row * k + p] * B[p * n + column];
+                C[row * n + (column ^ 1)] = sum;
+            }
+        }"""
+    )
+    output = emulated("run tiles.cu --block 256 --grid n//128,m//128 --size 128x128x32 --quiet").stdout
+    assert "warning: at 128×128×32, C[0][0] is the element (0, 1) of the product\n" in output
+
+
 def test_a_product_that_is_right_where_the_sizes_are_equal_says_so(folder: Path) -> None:
     (folder / "exchanged.cu").write_text(RIGHT.replace("row >= m || col >= n", "row >= n || col >= m"))
     output = emulated("run exchanged.cu --size 40x33x41 --block 16x16 --quiet").stdout

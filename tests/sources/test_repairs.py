@@ -395,6 +395,43 @@ __global__ void mul(const half *A, const half *B, float *C, int m, int n, int k)
     assert "LOAD4(r[i][0], r[i][2], r[i][1], r[i][3], p);" in exchanged.text
 
 
+FRAGMENTS = """\
+#define LOAD(a, b, c, d, p) asm("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0}, [%4];" : "=r"(a) : "r"(p))
+#define LOAD_T(a, b, c, d, p) asm("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0}, [%4];" : "=r"(a) : "r"(p))
+__device__ void wgmma(float *d, const half *a, const half *b)
+{
+    asm("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0}, %1, %2, 1, 1, 1, 0, 0;" : "+f"(d[0]) : "l"(a), "l"(b));
+}
+__global__ void mul(const half *A, const half *B, float *C, int m, int n, int k)
+{
+    LOAD_T(b[2 * j][0], b[2 * j][1], b[2 * j + 1][0], b[2 * j + 1][1], p);
+    for (int i = 0; i < BK / 16; i++)
+        wgmma(d, s.A[q] + i * 16, s.B[q] + i * 16);
+    store(d[j * 4], d[j * 4 + 1]);
+    store(d[j * 4 + 2], d[j * 4 + 3]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("    LOAD_T(", "    LOAD("),
+        ("b[2 * j][1], b[2 * j + 1][0]", "b[2 * j + 1][0], b[2 * j][1]"),
+        ("%2, 1, 1, 1,", "%2, 0, 1, 1,"),
+        ("s.A[q] + i * 16, s.B[q] + i * 16", "s.A[q], s.B[q]"),
+        ("store(d[j * 4 + 2],", "store(d[j * 4 + 1],"),
+        ("store(d[j * 4], d[j * 4 + 1])", "store(d[j * 4], d[j * 4])"),
+    ],
+    ids=["trans", "registers", "scale-d", "steps along k", "element", "first element"],
+)
+def test_usual_mistakes_with_fragments_and_descriptors_are_changed(right: str, wrong: str) -> None:
+    operands = Operands({"A": "A", "B": "B", "C": "C"}, {"m": "m", "n": "n", "k": "k"}, "", "0")
+    assert right in FRAGMENTS
+    changed = [each.text for each in edits(FRAGMENTS.replace(right, wrong), "mul", operands, "float")]
+    assert FRAGMENTS in changed[:20]
+
+
 def test_the_condition_of_a_return_before_a_barrier_is_not_changed() -> None:
     text = """__global__ void mul(const float *A, const float *B, float *C, int n) {
         __shared__ float a[16];

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit
 from mmcore.executor import try_cell
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
@@ -31,6 +31,7 @@ _RACES = ("global-race", "benign-race")
 _OF_SIZES = ("unwritten-output", "assertion")
 _OTHER_SIZES = "wrong at sizes that its program does not use"
 _MOST_BESIDE = 1 << 21  # m·n·k of a product that is checked, too, beside a smaller wrong one
+_MOST_WRONG = 1 << 21  # m·n·k of the least product of a wrong kernel that is proved wrong
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 _NONE = Examination(())
 
@@ -91,11 +92,13 @@ def _proof(
     run = result.flops // 2 + sum(_work(each.cell) for each in tried)
     most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else MOST_PROVED
     small = [cell for cell in cells if _work(cell) <= most]
-    if result.cell.force or not small:
-        return None
-    cell = max(small, key=lambda cell: min(cell.m, cell.n, cell.k))
+    small.sort(key=lambda cell: min(cell.m, cell.n, cell.k), reverse=True)
+    # The sentence on a wrong element is worth more time.
+    large = [] if right else sorted((cell for cell in cells if most < _work(cell) <= _MOST_WRONG), key=_work)
     with contextlib.suppress(MmcoreError):
-        return proved(replace(cell, config=cell.config or result.config), nameless)
+        for cell in () if result.cell.force else (*small, *large):
+            with contextlib.suppress(ConstraintViolation):
+                return proved(replace(cell, config=cell.config or result.config), nameless)
     return None
 
 

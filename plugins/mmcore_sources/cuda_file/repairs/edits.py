@@ -13,6 +13,7 @@ from mmcore_sources.cuda_file.repairs.axis_edits import exchanged_axes, other_ax
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits, part_edits
 from mmcore_sources.cuda_file.repairs.component_edits import component_edits
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
+from mmcore_sources.cuda_file.repairs.fragment_edits import missing_elements
 from mmcore_sources.cuda_file.repairs.index_edits import (
     array_of,
     exchanged_parts,
@@ -77,9 +78,8 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from parity_edits(source, nodes)  # these two first, as a hazard leaves little time
     yield from other_buffers(source, nodes)
-    yield from matrix_load_edits(source, nodes)
-    yield from remainders(source, nodes)
-    yield from loop_edits(source, nodes)
+    yield from itertools.chain(matrix_load_edits(source, nodes), missing_elements(source, nodes))
+    yield from itertools.chain(remainders(source, nodes), loop_edits(source, nodes))
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)
     yield from component_edits(source, nodes)

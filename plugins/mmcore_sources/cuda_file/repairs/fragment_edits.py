@@ -11,16 +11,22 @@ from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _PACKED = re.compile(r"(?:__)?(?:halves|floats|make_|pack)_?\w*")
 _SUMS = re.compile(r"((?:\w+::)*)fragment\s*<[^;]*accumulator[^;]*>\s*(\w+)\s*;")
+_INDEX = re.compile(r"(?:(.*\S)\s*\+\s*)?(\d+)")
 _QUOTIENT = {("/", "4"): 4, ("/", "8"): 8, (">>", "2"): 4, (">>", "3"): 8}
 _REMAINDER = {("%", "4"): 4, ("%", "8"): 8, ("&", "3"): 4, ("&", "7"): 8}
 
 
 def fragment_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield the changes of the fragments that the nodes of a kernel and its device functions fill."""
-    if any(each.type == "gnu_asm_expression" and "mma" in text_of(each) for each in nodes):
+    if _multiplies(nodes):
         yield from _other_places(source, nodes)
         yield from _exchanged_halves(source, nodes)
         yield from _exchanged_elements(source, nodes)
+
+
+def _multiplies(nodes: Sequence[Node]) -> bool:
+    """Return whether an asm statement among the nodes is an ``mma`` or ``wgmma``."""
+    return any(each.type == "gnu_asm_expression" and "mma" in text_of(each) for each in nodes)
 
 
 def filled_fragments(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
@@ -80,3 +86,25 @@ def _exchanged_elements(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         for one, other in itertools.combinations(sorted(numbers), 2):
             changes = [*((each, other) for each in numbers[one]), *((each, one) for each in numbers[other])]
             yield replaced(source, changes, f"{array}[{one}] and {array}[{other}] exchanged, as")
+
+
+def missing_elements(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which the one element of a thread's fragment that is never read replaces one that is read twice.
+
+    The elements are those of four or eight indices that differ in a number, such as ``d[4 * i + 1]``.
+    """
+    places: dict[tuple[str, str], dict[int, list[Node]]] = {}
+    several = nodes if _multiplies(nodes) else ()
+    for node in (each for each in several if each.type == "subscript_expression" and not is_stored_to(each)):
+        (index,) = node.children[1].named_children[:1]
+        match = _INDEX.fullmatch(text_of(index))
+        base, number = (match[1] or "", int(match[2])) if match is not None else (text_of(index), 0)
+        if all(each.type != "gnu_asm_expression" for each in ancestors(node)):
+            places.setdefault((text_of(node.children[0]), base), {}).setdefault(number, []).append(index)
+    for (array, base), numbers in places.items():
+        count = max(numbers) + 1
+        missing = {*range(count)} - numbers.keys()
+        if count in (4, 8) and len(missing) == 1:
+            new = f"{base} + {missing.pop()}" if base else str(missing.pop())
+            for index in (each for same in numbers.values() if len(same) > 1 for each in same):
+                yield replaced(source, [(index, new)], f"{array}[{new}] instead of {array}[{text_of(index)}]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import function_name
@@ -14,6 +14,7 @@ _TENSOR_COPY = re.compile(r"cp[._]async[._]bulk[._]tensor")
 _MAP = "CUtensorMap"
 _LOAD = "ldmatrix"
 _TEXTS = {"gnu_asm_expression": ("string_literal", "concatenated_string"), "preproc_function_def": ("preproc_arg",)}
+_ORDERS = ("0123", "0011", "0101")  # the last indices of registers whose second and third may be in each other's place
 _MATRICES = 4  # that one instruction loads at most
 
 
@@ -25,8 +26,11 @@ def matrix_load_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     loads += [each for each in macros if each.type == "preproc_function_def" and _LOAD in text_of(each)]
     for load in loads:
         yield from _transposed(source, load)
-    names = {_name(load) for load in loads} - {""}
-    for call in (each for each in nodes if each.type == "call_expression" and function_name(each) in names):
+    names = {_name(load): ".trans" in text_of(load) for load in loads}
+    for call in (
+        each for each in nodes if each.type == "call_expression" and function_name(each) in names.keys() - {""}
+    ):
+        yield from _other_load(source, call, names)
         yield from _exchanged_matrices(source, call)
 
 
@@ -83,13 +87,24 @@ def _name(load: Node) -> str:
     return "" if function is None or is_kernel else function_name(function)
 
 
+def _other_load(source: bytes, call: Node, names: Mapping[str, bool]) -> Iterator[Edit]:
+    """Yield a source in which a call is of the macro or function with ``.trans``, or of the one without it.
+
+    ``names`` has the macros and functions, with True for those with ``.trans``.
+    """
+    name = function_name(call)
+    others = [each for each, transposes in names.items() if transposes != names[name]]
+    if len(others) == 1:
+        yield replaced(source, [(call.children[0], others[0])])
+
+
 def _exchanged_matrices(source: bytes, call: Node) -> Iterator[Edit]:
     """Yield a source in which the second and third of the matrices that a call loads have changed places."""
     arguments = call.child_by_field_name("arguments")
     values = arguments.named_children if arguments is not None else []
     numbers = [re.search(r"\d+(?=\W*$)", text_of(each)) for each in values]
     for first in range(len(values) - _MATRICES + 1):
-        if [match and match[0] for match in numbers[first : first + _MATRICES]] == ["0", "1", "2", "3"]:
+        if "".join(match[0] if match else " " for match in numbers[first : first + _MATRICES]) in _ORDERS:
             one, other = values[first + 1 : first + 3]
             what = f"{text_of(other)} before {text_of(one)}, as ldmatrix loads them,"
             yield replaced(source, [(one, text_of(other)), (other, text_of(one))], what)

@@ -6,7 +6,8 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import function_name
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import filled_fragments, fragment_edits
 
@@ -14,6 +15,10 @@ _OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_ma
                  "mem_col_major": "mem_row_major"}  # fmt: skip
 _WAITS = re.compile(r"wait", re.IGNORECASE)
 _MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
+
+_NO_SUMS = re.compile(r"(%\d+,\s*%\d+,\s*)0(,\s*-?1,\s*-?1\b)")
+_STEPS = re.compile(r"\b(\w+)\s*<\s*\w+\s*/\s*(\d+)\s*;")
+_PRODUCT = re.compile(r"mma", re.IGNORECASE)
 
 
 def parity_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
@@ -33,6 +38,9 @@ def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
             yield replaced(source, [(node, _OTHER_LAYOUT[word])])
         elif node.type == "gnu_asm_expression" and "mma" in word:
             yield from _exchanged_operands(source, node)
+            yield from _added_to_sums(source, node)
+        elif node.type == "for_statement":
+            yield from _advanced(source, node)
         elif node.type == "call_expression" and "desc" in text_of(node.children[0]).casefold():
             yield from _exchanged_offsets(source, node)
     masked = [each for each in nodes if each.type == "binary_expression" and _MASKED.fullmatch(text_of(each))]
@@ -64,6 +72,32 @@ def _exchanged_operands(source: bytes, asm: Node) -> Iterator[Edit]:
             if first == second and "+" not in first and text_of(left) != text_of(right):
                 what = f"{text_of(left)} and {text_of(right)} exchanged as operands of mma"
                 yield replaced(source, [(left, text_of(right)), (right, text_of(left))], what)
+
+
+def _added_to_sums(source: bytes, asm: Node) -> Iterator[Edit]:
+    """Yield a source whose ``wgmma`` adds to its sums, where a constant scale-d of 0 replaces them."""
+    for text in (each for each in walk(asm) if each.type == "string_literal"):
+        if "wgmma" in text_of(asm) and _NO_SUMS.search(text_of(text)):
+            yield replaced(
+                source, [(text, _NO_SUMS.sub(r"\g<1>1\2", text_of(text)))], "scale-d 1 instead of 0 in wgmma"
+            )
+
+
+def _advanced(source: bytes, loop: Node) -> Iterator[Edit]:
+    """Yield a source whose tiles of a ``wgmma`` advance along k in a loop that does not use its variable."""
+    body = loop.child_by_field_name("body")
+    head = _STEPS.search(source[loop.start_byte : body.start_byte].decode()) if body is not None else None
+    if body is None or head is None or re.search(rf"\b{head[1]}\b", text_of(body)):
+        return
+    for call in (
+        each for each in walk(body) if each.type == "call_expression" and _PRODUCT.search(function_name(each))
+    ):
+        arguments = call.child_by_field_name("arguments")
+        tiles = arguments.named_children[-2:] if arguments is not None else []
+        if len(tiles) == 2:
+            by = f"{head[1]} * {head[2]}"
+            changes = [(each, f"{text_of(each)} + {by}") for each in tiles]
+            yield replaced(source, changes, f"tiles that begin {by} elements further")
 
 
 def _exchanged_offsets(source: bytes, call: Node) -> Iterator[Edit]:
