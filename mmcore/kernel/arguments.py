@@ -157,7 +157,9 @@ def check_argument(argument: Argument) -> None:
             raise InvalidKernel(f'argument {argument!r} is a number, which Scalar({argument!r}, "{dtype}") passes')
         case Scalar(name) | name:
             if name not in MATRICES + SIZES + FACTORS:
-                raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES + FACTORS)}")
+                is_config = isinstance(argument, Scalar) and isinstance(name, str) and name.isidentifier()
+                rule = f"; a config's parameter is Scalar(lambda problem, config: config.{name})" if is_config else ""
+                raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES + FACTORS)}{rule}")
 
 
 def _check_tensor_map(map: TensorMap) -> None:

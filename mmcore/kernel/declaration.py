@@ -217,7 +217,9 @@ class Kernel:
             return self.arguments
         functions = self._functions(entry)
         if not functions:
-            raise InvalidKernel(f"{self.name}: {self.source.name} has no function {entry} to read the arguments off")
+            has = ", ".join(each.name for each in self._functions("")) or "no __global__ function"
+            lacks = f"{self.source.name} has no function {entry} to read the arguments off"
+            raise InvalidKernel(f"{self.name}: {lacks}; it has {has}")
         try:
             return inferred_arguments(functions[0])
         except InvalidKernel as error:
