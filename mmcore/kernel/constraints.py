@@ -49,7 +49,7 @@ class Square:
     def violation(self, problem: Problem, config: Config) -> str | None:
         if problem.m == problem.n == problem.k:
             return None
-        return f"m, n and k must be equal, but are {problem.m}, {problem.n} and {problem.k}"
+        return f"it takes square matrices only, and m, n and k are {problem.m}, {problem.n} and {problem.k}"
 
 
 @dataclass(frozen=True)

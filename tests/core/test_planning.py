@@ -60,7 +60,7 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
 @pytest.mark.parametrize(
     ("constraint", "description", "allowed", "forbidden", "said"),
     [
-        (Square(), "m = n = k", (5, 5, 5), (5, 5, 6), "m, n and k must be equal, but are 5, 5 and 6"),
+        (Square(), "m = n = k", (5, 5, 5), (5, 5, 6), "it takes square matrices only, and m, n and k are 5, 5 and 6"),
         (Multiple("k", of=4), "k is a multiple of 4", (1, 2, 8), (4, 4, 6), "k = 6 is not a multiple of 4"),
         (Multiple("n", of=4), "n is a multiple of 4", (1, 8, 3), (6, 6, 6), "n = 6 is not a multiple of 4"),
         (Multiple("k", of=4, times=2), "k is a multiple of 2·4", (1, 2, 8), (8, 8, 4), "k = 4 is not a multiple of 8"),
@@ -168,7 +168,7 @@ def test_a_device_limits_registers_in_whole_warps_and_shared_memory_in_all() -> 
 def test_every_violation_is_reported_at_once_and_force_ignores_the_kernels_own_alone() -> None:
     own = kernel(constraints=(Square(), Multiple("n", of=32)), configs=[{"block": (64, 32)}])
     device = "a 64×32 block has 2048 threads; the device allows 1024"
-    said = ("m, n and k must be equal, but are 1, 2 and 3", "n = 2 is not a multiple of 32")
+    said = ("it takes square matrices only, and m, n and k are 1, 2 and 3", "n = 2 is not a multiple of 32")
     assert reasons(own, 1, 2, 3) == (device, *said)
     assert reasons(own, 1, 2, 3, force=True) == (device,)
     with pytest.raises(ConstraintViolation, match=f"^tests.own: {device}; {said[0]}; {said[1]}$"):

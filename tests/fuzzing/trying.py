@@ -27,7 +27,7 @@ from tests.narrowing import wide
 
 # A constraint violation's words for each breach.
 _WORDS = {
-    "sizes differ": r"m, n and k must be equal, but are",
+    "sizes differ": r"it takes square matrices only, and m, n and k are",
     "not a multiple": r"not a multiple of",
     "block's shape": r"the block must (be|have)",
     "int index": r"the kernel's int indexes reach 2147483647",
