@@ -55,6 +55,7 @@ _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
 _FOLDERS = re.compile(
     r"(includes (?:a header that is|headers that are) not found: .*?); [^;]*include= in its declaration .*"
 )
+_OPTION = re.compile(r"(; (?:give another with --block|--option=-I… .*|--config \w+=.*))$", re.MULTILINE)
 _MEMORY = re.compile(r"the host has no memory for (?P<array>.*)|MemoryError\b.*")
 _CHOICE = re.compile(r"(.* has \d+ kernels, .*); give one, as in --entry .*")
 _NO_SUCH_KERNEL = re.compile(r"(.* has no (?:__global__ function|kernel) \w+); it has (.*)")
@@ -94,6 +95,7 @@ class Answer:
         sentence = _NO_SUCH_KERNEL.sub(rf"{NOT_GRADED}\1, which the task names; it has \2", sentence)
         imported = rf"{NOT_GRADED}\1, but \2 has, which it imports; submission in the task can name that file"
         sentence = _IMPORTED_KERNEL.sub(imported, sentence)
+        sentence = _OPTION.sub(r"\1; options = [...] of the task takes it", sentence)
         sentence = _FOLDERS.sub(r"\1; submit headers with the file", sentence)
         sentence = f"{NOT_GRADED}{sentence}" if self.lacks_package or self.error == _OF_PROGRAM else sentence
         return with_limit(sentence.replace("--timeout sets the limit", OF_CLOCK)) or "it gave no answer"

@@ -77,8 +77,9 @@ class Grade:
 
     @property
     def first_failure(self) -> str:
-        """The explanation of the first criterion that was not met; empty if all were."""
+        """The first criterion that was not met, with why, or why it is not graded; empty if all were met."""
         failure = next((f"{each.criterion}: {each.message}" for each in self.outcomes if each.message), self.ended)
+        failure = failure if self.is_graded else f"{NOT_GRADED}{self.ungraded}"
         return "\n".join(failure.splitlines()[:_MOST_LINES])
 
     @property

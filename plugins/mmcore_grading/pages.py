@@ -17,12 +17,14 @@ from mmcore_grading.criteria import Outcome
 from mmcore_grading.grading import Grade
 from mmcore_grading.similarity import Group, Pair, groups
 from mmcore_grading.submissions import Submission
+from mmcore_grading.tables import one_line
 from mmcore_grading.task import Task
 from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_tools.pages.html import document, facts, folded
 
 _OF_TASK = re.compile(
-    r"[;,] (?:limits\.\w+ of the task sets the limit|20 times limits\.seconds of the task(?: is the limit)?)"
+    r"[;,] (?:limits\.\w+ of the task sets the limit|20 times limits\.seconds of the task(?: is the limit)?|"
+    r"options = \[\.\.\.\] of the task takes it)"
 )
 _MOST_PAIRS = 10  # of a group
 _SHORT = 240  # characters below a student's points
@@ -74,7 +76,7 @@ def _graded(task: Task, grade: Grade, sources: Mapping[str, str]) -> Iterator[st
         messages = [fault for each in grade.outcomes for fault in each.faults]
     messages += grade.hints
     if messages:
-        yield "<h2>What is missing</h2>"
+        yield f"<h2>{'What is missing' if grade.points < task.points else 'Warnings'}</h2>"
         yield from _placed(messages, sources)
     if grade.commands:
         commands = "\n".join(map(escaped, grade.commands))
@@ -184,10 +186,10 @@ def _row(grade: Grade, task: Task) -> str:
 
 def _shortened(texts: Sequence[str]) -> str:
     """Return texts, each on its own line; longer ones are folded below the beginning of the first."""
-    every = "<br>".join(map(escaped, texts))
+    every = "<br>".join(escaped(line) for text in texts for line in text.splitlines())
     if sum(map(len, texts)) <= _SHORT:
         return every
-    first = textwrap.shorten(texts[0], _SHORT, placeholder=" …")
+    first = textwrap.shorten(one_line(texts[0]), _SHORT, placeholder=" …")
     return f"<details><summary>{escaped(first)}</summary>{every}</details>"
 
 

@@ -33,10 +33,15 @@ def csv_table(task: Task, grades: Sequence[Grade]) -> str:
 
 
 def _plain(cell: str) -> str:
-    """Return a text as one line that a spreadsheet does not run; the carets below a compiler's lines are left out."""
-    lines = [line.strip() for line in cell.splitlines() if line.strip(" ^")]
-    plain = "; ".join(lines).replace(":; ", ": ")
+    """Return a text as one line that a spreadsheet does not run."""
+    plain = one_line(cell)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line; the carets below a compiler's lines are left out."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" ^")]
+    return "; ".join(lines).replace(":; ", ": ")
 
 
 def json_table(

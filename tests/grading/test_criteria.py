@@ -346,10 +346,34 @@ def test_a_size_that_a_source_cannot_be_compiled_for_is_not_run() -> None:
     assert "<dt>not run at each size</dt><dd>ada</dd>" in class_page(task, [grade], None)
 
 
+def test_a_pages_summary_has_the_lines_of_a_message_apart() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("coalesced", 1),))
+    lines = [f"line {line}: {'a load ' * 12}by the row" for line in (16, 17, 18)]
+    page = class_page(task, [Grade("ada", "a.cu", (Outcome("coalesced", 0, 1, "\n".join(lines)),))], None)
+    assert "the row; line 17: " in page.partition("<summary>")[2].partition("</summary>")[0]
+    assert "the row<br>line 17: " in page.partition("</summary>")[2]
+
+
+def test_only_missing_points_are_called_missing() -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 1),))
+    submission = Submission("ada", (("a.cu", b"one"),))
+    for points, heading in ((0, "What is missing"), (1, "Warnings")):
+        grade = Grade("ada", "a.cu", (Outcome("compiles", points, 1),), hints=("warning: other-type at a.cu:1",))
+        assert f"<h2>{heading}</h2>" in student_page(task, grade, submission)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["line 3 launches 4096 threads; give another with --block", "it is not known; --config TPB=16 gives a value"],
+)
+def test_an_option_that_a_message_asks_for_is_the_tasks(sentence: str) -> None:
+    assert Answer(2, None, f"Error: {sentence}").reason == f"{sentence}; options = [...] of the task takes it"
+
+
 def test_a_submission_that_is_not_graded_has_no_points_anywhere() -> None:
     task = Task("a product", (Sizes(8, 8, 8),), (Criterion("compiles", 2),))
     grade = Grade("ada", "a.cu", (Outcome("compiles", 0, 2, "not graded: two kernels"),))
-    assert csv_table(task, [grade]).splitlines()[1] == "ada,a.cu,,2,,compiles: not graded: two kernels,"
+    assert csv_table(task, [grade]).splitlines()[1] == "ada,a.cu,,2,,not graded: two kernels,"
     page = student_page(task, grade, Submission("ada", (("a.cu", b"one"),)))
     assert "points" not in page.partition("<body>")[2]
     assert '<p class="verdict warn">not graded</p>' in page
