@@ -108,7 +108,8 @@ def check_cell(
     With ``remember``, the same launches of the same code are not run again after a check without a violation. With
     ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``. ``wrong`` says whether the
     product is known to be wrong; None verifies it where nothing else is found. Of a wrong product, stale reads are
-    violations, and without any violation, stores that are lost and elements that no thread reads are warnings.
+    violations. Of one that is known to be, without any violation, stores that are lost and elements that no thread
+    reads are warnings.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
@@ -133,8 +134,8 @@ def check_cell(
         violations += causes(loaded, violations) if wrong else []
         types = _differing_types(loaded)
         violations += nan_outputs(loaded, before, {violation.kind for violation in violations}, types)
-        if wrong is None and not violations and (mismatch := _mismatch(loaded, seed)) is not None:
-            violations = [mismatch, *causes(loaded, violations)]
+        if wrong is None and not violations and not _is_right(loaded, seed):
+            violations = stale_reads(loaded)
     hazards, warnings = hazards_and_warnings(violations)
     check = Check(Launched.of(loaded), hazards, (*types, *warnings) if hazards or wrong else warnings)
     if memory and not check.violations:
@@ -195,11 +196,10 @@ def _note_order(loaded: LoadedKernel, name: str) -> None:
         buffer.array.major = "K" if strides["BA".index(name)] == 1 else "MN"
 
 
-def _mismatch(loaded: LoadedKernel, seed: int) -> Violation | None:
-    """Return the first wrong element of the product that a kernel has left in C; None if it is right."""
+def _is_right(loaded: LoadedKernel, seed: int) -> bool:
+    """Return whether the product that a kernel has left in C is right."""
     problem = loaded.plan.problem
-    found = verify_part(loaded, problem, mixed_inputs(loaded, problem, seed), output_of(loaded))
-    return None if found.verified else Violation("wrong-product", found.fault, "C")
+    return verify_part(loaded, problem, mixed_inputs(loaded, problem, seed), output_of(loaded)).verified
 
 
 def causes(loaded: LoadedKernel, violations: Sequence[Violation]) -> list[Violation]:
