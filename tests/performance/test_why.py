@@ -514,7 +514,8 @@ def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> No
     file.write_text(SOURCES["bank conflicts: slow"])
     command = ("run", str(file), "--size", "64", "--device", "emulator")
     lines = mmcore(*command).stdout.splitlines()
-    said = re.compile(r"line 10, about \d\d % of the time at 1024×1024×1024 on an H200: a warp's load of b takes 32 ")
+    share = r"line 10, about \d\d % of the time at 1024×1024×1024 on an H200: "
+    said = re.compile(f"{share}a warp's load of b, 16 bytes a thread, takes 32 ")
     assert [line for line in lines if said.match(line)]
     assert lines[-1].startswith("TEST PASS at 64×64×64; wrong at ")
     assert "of the time" not in mmcore(*command, "-q").stdout

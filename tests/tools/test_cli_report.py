@@ -72,7 +72,9 @@ int main() { whole<<<dim3(8, 8), dim3(16, 16)>>>(0, 0, 0, 128); }
 
 def test_a_reason_is_in_the_list_and_below_its_line(slow: str) -> None:
     line = next(number for number, text in enumerate(CONFLICTS.splitlines(), 2) if "// here" in text)
-    assert re.search(rf"<li>line {line}, about \d+ % of the time: a warp&#x27;s load of b takes 32 passes", slow)
+    assert re.search(
+        rf"<li>line {line}, about \d+ % of the time: a warp&#x27;s load of b, 16 bytes a thread, takes 32 passes", slow
+    )
     row = re.search(rf'<tr class="marked">(.*?)<td class="number">{line}</td>(.*)</tr>', slow)
     assert row is not None
     assert re.search(r">[\d,]+</td>", row[1]), "its counts"
