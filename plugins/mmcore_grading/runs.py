@@ -24,6 +24,7 @@ from mmcore_grading.outside_headers import outside_header
 from mmcore_grading.submissions import Submission, kernel_names
 from mmcore_grading.task import Task
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
+from mmcore_sources.python_file import endless_loops as python_loops
 
 _KEPT = (
     "PATH",
@@ -175,11 +176,14 @@ def examined(task: Task, submission: Submission, asked: Commands) -> Run:
 def _with_loop(fault: str, submission: Submission) -> str:
     """Return the line in which a kernel was stopped, with the loop around it if that never ends."""
     place = _STOPPED.match(fault)
-    if place is None or place["file"] != Path(submission.file).name or not submission.file.endswith(".cu"):
+    if place is None or place["file"] != Path(submission.file).name:
         return fault
-    names = sorted(kernel_names(submission.text))
-    loops = (endless_loop(submission.text, name, [int(place["line"])]) for name in names)
-    endless = next(filter(None, loops), "")
+    text, lines, endless = submission.text, [int(place["line"])], ""
+    if submission.file.endswith(".cu"):
+        loops = (endless_loop(text, name, lines) for name in sorted(kernel_names(text)))
+        endless = next(filter(None, loops), "")
+    elif submission.file.endswith(".py"):
+        endless = python_loops.endless_loop(text, lines)
     return f"{fault}; {endless}" if endless else fault
 
 

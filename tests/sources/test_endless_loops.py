@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
+from mmcore_sources.python_file import endless_loops as python_loops
 from tests.command_line import mmcore
 
 KERNEL = """\
@@ -91,3 +92,37 @@ def test_a_run_names_the_loop_and_asks_for_no_smaller_product(tmp_path: Path) ->
     file.write_text(file.read_text().replace("n / 8", "(n + 7) / 8"))
     result = mmcore("run", str(file), "--device", "emulator", "--size", "2", "--timeout", "3")
     assert "hint: 1×1×1 is less work" in result.output
+
+
+PYTHON = """\
+@cuda.jit
+def mm(A, B, C):
+    col, row = cuda.grid(2)
+    p = t = 0
+    s = 0.0
+    while CONDITION:
+        s += A[row, p] * B[p, col]
+        STEP
+    C[row, col] = s
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "step", "clause"),
+    [
+        ("p < A.shape[1]", "t += 1", ", since p does not change in it"),
+        ("p < A.shape[1]", "p -= 1", ", since p only shrinks in it"),
+        ("p >= 0", "p += 2", ", since p only grows in it"),
+        ("True", "p += 1", ": its condition is always True"),
+        ("p < A.shape[1]", "p += 1", ""),
+        ("p < A.shape[1]", "p = p + 1", ""),
+        ("p < C[row, col]", "t += 1", ""),
+        ("p < limit()", "t += 1", ""),
+        ("True", "if p > 9: break", ""),
+    ],
+)
+def test_an_endless_loop_of_python_is_named(condition: str, step: str, clause: str) -> None:
+    text = PYTHON.replace("CONDITION", condition).replace("STEP", step)
+    expected = f"the loop in line 6 never ends{clause}" if clause else ""
+    assert python_loops.endless_loop(text, [7]) == expected
+    assert python_loops.endless_loop(text, [9]) == ""

@@ -36,6 +36,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, remainder_repairs, repairs
+from mmcore_sources.python_file import endless_loops as python_loops
 
 _LONGEST = 512
 _OF_GRIDS = ("empty-grid", "rounded-down-grid", "uncovered-product")
@@ -124,7 +125,9 @@ def _endless(result: Result, kernel: Kernel) -> str:
     for each in result.violations:
         places = [(each.source, each.line), *each.callers] if each.kind == "timeout" else []
         lines |= {line for source, line in places if line and source == kernel.source.name}
-    return endless_loop(kernel.source_text(), name, lines) if name and kernel.build is None else ""
+    if kernel.build is not None:
+        return python_loops.endless_loop(kernel.source_text(), lines)
+    return endless_loop(kernel.source_text(), name, lines) if name else ""
 
 
 def _counted_steps(result: Result, file: FileKernel) -> Iterator[str]:
