@@ -34,6 +34,30 @@ int main(int argc, char **argv)
     mul<<<grid, block>>>(a, b, c, N);
 }
 """
+COUNTED = """
+int main()
+{
+    int tiles = 40, N = tiles * 16;
+    float *a, *b, *c;
+    dim3 block(16, 16), grid(tiles, tiles);
+    mul<<<grid, block>>>(a, b, c, N);
+}
+"""
+ELEMENTS = """
+__global__ void mul(const float *A, const float *B, float *C, int N)
+{
+    int at = blockIdx.x * blockDim.x + threadIdx.x, row = at / N, col = at % N;
+    float sum = 0;
+    for (int k = 0; k < N; k++)
+        sum += A[row * N + k] * B[k * N + col];
+    C[at] = sum;
+}
+int main()
+{
+    int N = 1 << 10, threads = THREADS, blocks = N * N / threads;
+    mul<<<blocks, threads>>>(a, b, c, N);
+}
+"""
 WRONG_GUARD = "if (row > N || col > N) return;"
 
 
@@ -74,6 +98,21 @@ def test_an_unguarded_kernel_is_judged_at_the_sizes_of_its_program(
     passed = answer.startswith("TEST PASS")
     assert ("warning: wrong at sizes that its program does not use: out-of-bounds" in result.stdout) == passed
     assert ("hint: " in result.stdout) != passed
+
+
+@pytest.mark.parametrize(
+    ("text", "multiple"),
+    [
+        ((KERNEL + COUNTED).replace("GUARD", ""), 16),
+        (ELEMENTS.replace("THREADS", "256"), 16),
+        (ELEMENTS.replace("THREADS", "512"), 32),
+    ],
+    ids=["a number of tiles", "elements", "elements that are no square"],
+)
+def test_a_number_of_blocks_is_that_of_the_program(text: str, multiple: int, folder: Path) -> None:
+    (folder / "my.cu").write_text(text)
+    result = run()
+    assert result.stdout.splitlines()[-1] == f"TEST PASS if m, n and k are multiples of {multiple}", result.stdout
 
 
 @pytest.mark.parametrize(

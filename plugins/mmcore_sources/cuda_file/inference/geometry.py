@@ -63,12 +63,12 @@ def launched(
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
             extent = extent_of(of_axis, launch, position)
-            wanted = _covered(axis, layout)
+            wanted, tile = _covered(axis, layout)
             whole = constant(extent) != 1 and not names_in(extent) & set(SIZES)
             # Blocks that know their number may go over all tiles, unless they are as many as a size has tiles.
             bound = "gridDim" not in text_of(body.function.body) or _is_quotient(extent)
             if wanted and whole and bound:
-                name, extent = host_constant(of_axis, launch, position, wanted, body)
+                name, extent = host_constant(of_axis, launch, position, wanted, body, tiled=bool(tile))
                 taken += f"; {name} is taken to be {wanted}"
             extents.append(extent)
         grid = Geometry(trimmed(extents), where + taken)
@@ -109,11 +109,12 @@ def _few(extents: Sequence[ast.expr]) -> str:
     return "×".join(map(ast.unparse, extents))
 
 
-def _covered(axis: str, layout: Layout | None) -> str:
-    """Return the size of C that an axis of the grid covers; empty for none, or if it is unknown."""
+def _covered(axis: str, layout: Layout | None) -> tuple[str, Sequence[str]]:
+    """Return the size of C that an axis of the grid covers, and the factors of a tile; empty for none, or unknown."""
     if layout is None or layout.flat:
-        return ""
-    return "m" if layout.rows == axis else "n" if layout.columns == axis else ""
+        return "", ()
+    sides = {layout.columns: ("n", layout.width), layout.rows: ("m", layout.height)}
+    return sides.get(axis, ("", ()))
 
 
 def along_x(grid: Geometry | None, reader: Reader, launch: HostLaunch) -> Geometry | None:

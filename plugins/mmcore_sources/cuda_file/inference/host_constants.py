@@ -29,8 +29,12 @@ def extent_of(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:
     return within.number(part)
 
 
-def host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, body: Body) -> tuple[str, ast.expr]:
+def host_constant(
+    reader: Reader, launch: HostLaunch, position: int, role: str, body: Body, *, tiled: bool
+) -> tuple[str, ast.expr]:
     """Return the host's constant that is a size in an axis of the grid, and the extent with that size.
+
+    Where blocks compute several rows or columns, ``tiled``, a constant that nothing divides is a number of blocks.
 
     Raises :class:`Unreadable` if the axis depends on no constant.
     """
@@ -45,7 +49,7 @@ def host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, 
         with contextlib.suppress(Unreadable):
             number = constant(reader.number(parse_expression(name)))
             extent = extent_of(replace(reader, names={**reader.names, name: ast.Name(role)}), launch, position)
-            if number is not None and _grows(extent, role):
+            if number is not None and _grows(extent, role, tiled=tiled):
                 found.append((number, name, extent))
     if not found:
         raise Unreadable(role)
@@ -60,10 +64,10 @@ def _product(node: Node, others: Set[str]) -> str:
     return name if not others & {*name.split("*")} else ""
 
 
-def _grows(extent: ast.expr, role: str) -> bool:
-    """Return whether an extent grows with a size, which a tile's edge divides; other names count as 1."""
+def _grows(extent: ast.expr, role: str, *, tiled: bool) -> bool:
+    """Return whether an extent grows with a size, if it is ``tiled`` by less than that; other names count as 1."""
     ones = dict.fromkeys(names_in(extent), 1)
     with contextlib.suppress(InvalidKernel):
         few, many = (evaluate(extent, {**ones, role: size}) for size in (_LARGE, _LARGE**2))
-        return bool(few < many)
+        return bool(few < many and not (tiled and many >= _LARGE**2))
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 
 _LARGEST = 256  # of a tile; a grid may count several along one axis
+_MORE = 1.5  # of a grid that grows with the square of a size, as compared with one that grows with the size
 _STEP = 128  # along k, which a grid does not divide; few kernels go along it in longer steps
 
 
@@ -39,8 +41,30 @@ def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
             if not any(counts):  # the product of two quotients is 0 if another size is small
                 counts = _counts(part, {**values, "m": 2 * _LARGEST, "n": 2 * _LARGEST}, name)
             least = min(filter(None, counts), default=1)
-            found[name] = max(found.get(name, 1), min(counts.count(least), _LARGEST) * (inside or 1))
+            tile = _edge_of_elements(part, values, name) or counts.count(least)
+            found[name] = max(found.get(name, 1), min(tile, _LARGEST) * (inside or 1))
     return found or dict(zip("mn", rule.tile or (), strict=False))
+
+
+def _edge_of_elements(part: ast.expr, values: Mapping[str, Any], name: str) -> int:
+    """Return the least size whose multiples fill the blocks that ``n * n // 256`` counts by elements; 0 for others."""
+    try:
+        exact = _Exact().visit(copy.deepcopy(part))
+        few, many = (evaluate(exact, {**values, name: size}) for size in (_LARGEST, 2 * _LARGEST))
+        if not few or many / few < 2 * _MORE or ast.dump(exact) == ast.dump(part):
+            return 0
+        whole = (size for size in range(1, _LARGEST + 1)
+                 if not any(evaluate(exact, {**values, name: size * turn}) % 1 for turn in (1, 2, 3)))  # fmt: skip
+        return next(whole, 0)
+    except InvalidKernel:
+        return 0
+
+
+class _Exact(ast.NodeTransformer):
+    """A change of quotients that are rounded down to exact ones."""
+
+    def visit_FloorDiv(self, node: ast.FloorDiv) -> ast.Div:
+        return ast.Div()
 
 
 def _counts(part: ast.expr, values: Mapping[str, Any], name: str) -> list[int]:
