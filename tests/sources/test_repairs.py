@@ -12,6 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
+from mmcore_sources.cuda_file.repairs.copied_values import copied_values
 from mmcore_sources.cuda_file.repairs.edit import in_lines
 from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, rest_left_out
 from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
@@ -445,3 +446,19 @@ def test_the_condition_of_a_return_before_a_barrier_is_not_changed() -> None:
         for barrier in ("__syncthreads();", "")
     )
     assert other - of_barrier >= {"&& instead of ||", "> instead of >="}
+
+
+@pytest.mark.parametrize(
+    ("stores", "changes"),
+    [
+        ("c[0] = s[i], c[1] = s[i + 1];", []),
+        ("c[0] = s[i + 1]; c[1] = s[i + 1];", ["2 instead of 1", "0 instead of 1"]),
+        ("c[0] = s[0][0]; c[1] = s[0][0];", ["1 instead of 0"]),
+        ("c[0] = one; c[1] = one;", ["two instead of one", "two instead of one"]),
+        ("c[0] = one; c[1] = one + two;", []),
+    ],
+)
+def test_the_second_of_two_equal_values_is_the_next_one(stores: str, changes: list[str]) -> None:
+    text = f"__global__ void f(float *c, int i) {{ float s[9][9], one = 0, two = 0; two += 1; {stores} }}"
+    edits = copied_values(text.encode(), device_nodes(text, "f"))
+    assert [each.what for each in edits] == changes

@@ -12,6 +12,7 @@ from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, pa
 from mmcore_sources.cuda_file.repairs.axis_edits import exchanged_axes, other_axes
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits, part_edits
 from mmcore_sources.cuda_file.repairs.component_edits import component_edits
+from mmcore_sources.cuda_file.repairs.copied_values import copied_values
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import missing_elements
 from mmcore_sources.cuda_file.repairs.index_edits import (
@@ -83,6 +84,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)
     yield from component_edits(source, nodes)
+    yield from copied_values(source, nodes)
     yield from _set(source, nodes)
     yield from _warp_sums(source, nodes)
     if element:
