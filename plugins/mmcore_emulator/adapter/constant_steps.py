@@ -1,7 +1,8 @@
 """A search for loops along k with a constant number of steps, which are right up to that k alone.
 
 Each element of C needs k multiplications. A kernel that does not multiply more often for a k beyond those that were
-tried is wrong there. One block shows it, so such a product is affordable where its other blocks are not.
+tried is wrong there. One block that computes its elements of C alone shows it, so such a product is affordable where
+its other blocks are not.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ class Steps:
     @property
     def _least(self) -> float:
         return min(steps for steps, _, _ in self._of.values())
+
+    @property
+    def why(self) -> str:
+        """The reason for the product of :meth:`beyond`."""
+        steps, line, _ = min(self._of.values())
+        return f"more steps along k than the {steps:.0f} multiplications of line {line} for an element of C"
 
     def tried(self, loaded: LoadedKernel, problem: Problem, cell: Cell, most_work: float) -> Tried | None:
         """Run the first block of :meth:`beyond`; return the product if the block multiplies too seldom for its k.

@@ -27,7 +27,7 @@ from mmcore_emulator.adapter.constant_steps import MultiplyAdds, Steps
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, emulated_runs, functions_of
 from mmcore_emulator.adapter.examination_report import Tried
-from mmcore_emulator.adapter.single_blocks import verified_blocks
+from mmcore_emulator.adapter.single_blocks import are_independent, verified_blocks
 from mmcore_emulator.adapter.value_dependences import ReachedCode, dependences
 from mmcore_emulator.adapter.whole_clusters import REFUSED_LAUNCH, cluster_size, undivided
 from mmcore_emulator.adapter.work_budget import WorkBudget
@@ -232,7 +232,8 @@ class SizeRuns:
         cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
             if size.of_blocks:
-                return self._of_blocks(loaded, size, cell)
+                found = verified_blocks(loaded, size.problem, self._seed, self._budget.most_work)
+                return Tried(cell, size.why, mismatch=found.fault if found else "", is_part=True)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             counted = MultiplyAdds()
             run = partial(sanitized_run, loaded, most_work=self._budget.most_work, watching=[counted])
@@ -245,14 +246,8 @@ class SizeRuns:
             wrong = verified.verification if verified.verification and not verified.verification.verified else None
             explained = causes(loaded, verified.violations) if wrong else []
         mismatch = wrong.fault if wrong else ""
-        found = hazards_and_warnings([*verified.violations, *explained])
-        return Tried(cell, size.why, *found, mismatch, is_plain=size.is_plain)
-
-    def _of_blocks(self, loaded: LoadedKernel, size: Size, cell: Cell) -> Tried:
-        """Run the first and the last block of a product and verify their elements of C."""
-        found = verified_blocks(loaded, size.problem, self._seed, self._budget.most_work)
-        mismatch = "" if found is None else found.fault
-        return Tried(cell, size.why, mismatch=mismatch, is_part=True)
+        hazards = hazards_and_warnings([*verified.violations, *explained])
+        return Tried(cell, size.why, *hazards, mismatch, is_plain=size.is_plain)
 
     def in_whole_tiles(self, tried: Sequence[Tried]) -> Iterator[Tried]:
         """Run products of whole tiles that show other faults, if the last one, with remainders, is wrong.
@@ -291,10 +286,14 @@ class SizeRuns:
         return dependences(map(self._loaded, problems), self._seed)
 
     def beyond_steps(self) -> Tried | None:
-        """Return a product with more steps along k than the kernel takes at any k; None if there is none."""
+        """Return a wrong product with more steps along k than the kernel takes; run all blocks if several may add."""
         with contextlib.suppress(MmcoreError):
             if problem := self._steps.beyond():
-                cell = replace(Size(problem, "").cell(self._cell), seed=self._seed)
+                size = Size(problem, self._steps.why, is_plain=True)
                 with self._loaded(problem) as loaded:
-                    return self._steps.tried(loaded, problem, cell, self._budget.most_work)
+                    if are_independent(loaded.plan, [*self._functions(loaded.plan).values()]):
+                        cell = replace(size.cell(self._cell), seed=self._seed)
+                        return self._steps.tried(loaded, problem, cell, self._budget.most_work)
+                if self._budget.affords(size) and not (found := self.tried(size)).is_right:
+                    return found
         return None
