@@ -99,6 +99,29 @@ __global__ void product(const float *a, const float *b, float *c, int m, int n, 
 """
 STORES = "if (t + 8 < k) x[1 - now][i][j] = u, y[1 - now][i][j] = v;"
 SUMS = "for (int p = 0; p < 8; p++) sum += x[now][i][p] * y[now][p][j];"
+AWAITED = """\
+__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float x[3][8][8], y[3][8][8];
+    int i = threadIdx.y, j = threadIdx.x, row = blockIdx.y * 8 + i, col = blockIdx.x * 8 + j;
+    auto copy = [&](int t) {
+        __pipeline_memcpy_async(&x[t % 3][i][j], a + row * n + t * 8 + j, 4);
+        __pipeline_memcpy_async(&y[t % 3][i][j], b + (t * 8 + i) * n + col, 4);
+    };
+    for (int t = 0; t < 2; t++) {
+        if (t * 8 < n) copy(t);
+        __pipeline_commit();
+    }
+    float sum = 0;
+    for (int t = 0; t * 8 < n; t++) {
+        __pipeline_wait_prior(1);
+        if ((t + 2) * 8 < n) copy(t + 2);
+        __pipeline_commit();
+        for (int p = 0; p < 8; p++) sum += x[t % 3][i][p] * y[t % 3][p][j];
+    }
+    c[row * n + col] = sum;
+}
+void f(float *a, float *b, float *c, int n) { product<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(a, b, c, n); }
+"""
 ROWS = """\
 __global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
     __shared__ float x[4][32];
@@ -122,9 +145,10 @@ SUMS_FIRST = BUFFERS.replace("FIRST", SUMS).replace("SECOND", STORES)
     [
         (STORES_FIRST, "32x32", "threads() before line 9, not before line 12"),
         (SUMS_FIRST, "8x8", "threads() before line 11, not before line 12"),
+        ("#include <cuda_pipeline.h>\n" + AWAITED, "8x8", "threads() before line 16, not before line 18"),
         (ROWS, "32x4", "warp() before line 6 and before line 7"),
     ],
-    ids=["stores first", "sums first", "warps"],
+    ids=["stores first", "sums first", "copies", "warps"],
 )
 def test_the_fewest_barriers_that_order_all_iterations_are_found(
     text: str, block: str, hint: str, folder: Path

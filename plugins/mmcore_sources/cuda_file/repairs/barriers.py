@@ -4,47 +4,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.result import Result
 from mmcore_emulator.adapter.barrier_places import BARRIER_HINT
 from mmcore_emulator.adapter.statements import Statement, around, c_statements, python_statements
-from mmcore_sources.cuda_file.hints.tried_cells import is_clean, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, size_of
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 _OF_BLOCK, _OF_WARP, _WARP = "__syncthreads()", "__syncwarp()", 32
+_DEEPER = 4  # times as many steps along k
+_MOST_INSIDE = 4  # places in a loop that are tried
 _THREAD = re.compile(r"\bthread \((\d+(?:, \d+)*)\) of block")
 
 
 def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield the barriers that make a kernel right whose threads race, or that those which the races name do not.
 
-    Those are tried first, then one of them alone and one at the begin of the loop around them: of two buffers, it
-    orders the accesses of the next iteration, too.
+    Those are tried first, then one of them alone and others in the loop around them, at its begin first: of two
+    buffers, such a barrier orders the accesses of the next iteration, too.
     """
     races = [each for each in result.violations if each.source == kernel.source.name]
     found = [match for match in (BARRIER_HINT.fullmatch(each.hint) for each in races) if match]
     cells = small_cells(result, kernel)[:1] if found else []
     if not cells:
         return
+    cells = _deeper(cells[0], kernel)
     named, barrier = sorted({int(match[2]) for match in found}), found[0][1]
 
     def is_mended(lines: Sequence[int], barrier: str) -> bool | None:
         """Return whether barriers mend the product; None if they cannot be tried."""
-        changed = _with_barriers(kernel, barrier, lines)
-        product = measured(cells[0], changed) if changed is not None else None
-        return None if product is None or changed is None else is_clean(product, changed)
+        if (changed := _with_barriers(kernel, barrier, lines)) is None:
+            return None
+        for cell in cells:
+            if not is_clean(product := measured(cell, changed), changed):
+                return None if product is None else False
+        return True
 
     if (suffices := is_mended(named, barrier)) is None:
         return
-    begins = [[line] for line in _begins_of_loops(kernel, named) if line not in named]
+    begins, inside = _lines_of_loops(kernel, named)
     fewer = [*([line] for line in named), *begins] if len(named) > 1 else []
-    others = fewer if suffices else [*begins, *([*named, *begin] for begin in begins)]
+    others = fewer if suffices else [*begins, *inside, *([*named, *begin] for begin in begins)]
     lines = next((each for each in others if is_mended(each, barrier)), named if suffices else [])
     if not lines:
         yield f"{barrier} before {_in_words(named)} is not enough at {size_of(cells[0])}"
@@ -55,15 +64,26 @@ def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
     yield f"{REPAIRED} {size_of(cells[0])}, without a race, with {barrier} before {_in_words(sorted(lines))}{instead}"
 
 
+def _deeper(cell: Cell, kernel: Kernel) -> list[Cell]:
+    """Return a small product, and one of more steps along k, which uses buffers again, if that is allowed."""
+    for m, n in ((cell.m, cell.n), (_DEEPER * cell.m, _DEEPER * cell.n)):
+        with suppress(MmcoreError):
+            deeper = at_sizes(cell, kernel, m, n, _DEEPER * cell.k)
+            if not kernel.violations(deeper.problem(kernel), deeper.config_of(kernel)):
+                return [cell, deeper]
+    return [cell]
+
+
 def _in_words(lines: Iterable[int]) -> str:
     return " and before ".join(f"line {line}" for line in lines)
 
 
-def _begins_of_loops(kernel: Kernel, lines: Sequence[int]) -> list[int]:
-    """Return the first line in the body of each loop of a CUDA source around some lines, the outermost first."""
+def _lines_of_loops(kernel: Kernel, lines: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the first line in each loop of a CUDA source around some lines, and a few others of the outermost loop."""
     bodies = around(c_statements(kernel.source_text()), *lines) if kernel.build is None else []
-    loops = [each for each in bodies if each.kind == "loop"]
-    return [each.body[0].line for each in loops if each.body[0].line > each.line]
+    loops = [[line for each in loop.body if (line := each.line) > loop.line] for loop in bodies if loop.kind == "loop"]
+    begins = [[line] for loop in loops for line in loop[:1] if line not in lines]
+    return begins, [[line] for loop in loops[:1] for line in loop[1:] if line not in lines][:_MOST_INSIDE]
 
 
 def _is_of_one_warp(race: Violation, result: Result) -> bool:
