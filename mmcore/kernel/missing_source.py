@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ def installed_package(source: Path) -> str:
 
 
 def advice_about(source: Path) -> str:
-    """Return what to do about a missing source of an installed package, as a further clause; "" for another source."""
+    """Return what to do about a missing source, as a further clause; "" if its path shows nothing."""
+    direct = Path(os.path.normpath(source))
+    if ".." in source.parts and direct.is_file():
+        return f"; {direct} is there: source= goes through a folder that is not"
     package = installed_package(source)
     return f"; package-data in the pyproject.toml of {package} lists the files of its wheel" if package else ""
 

@@ -13,6 +13,7 @@ from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
 from mmcore_sources.cuda_file.package import declaration
+from mmcore_sources.cuda_file.packaged_source import PackagedSource
 from tests.command_line import mmcore
 from tests.sources.test_source_file import block_and_grid, kernel
 
@@ -95,5 +96,6 @@ def test_hazards_are_looked_for_at_powers_of_two(barrier: str, races: bool, tmp_
     assert "not looked for" not in output
     assert ("-race at my.cu:8" in output) == races, output
     assert "is a power of two" in mmcore("show", "my.cu").output
-    package = declaration(infer(tmp_path / "my.cu", RACING, {}), tmp_path / "my.cu", "acme.racing", "my.cu", RACING, {})
+    packaged = PackagedSource("my.cu", {"my.cu": RACING}, (), ())
+    package = declaration(infer(tmp_path / "my.cu", RACING, {}), "acme.racing", packaged, {})
     assert 'Scalar("log2(n)", "int32")' in package

@@ -17,6 +17,7 @@ from mmcore_cuda.cuda_source.tokens import directives
 _SPLICE = re.compile(rb"\\\r?\n")
 _NAME = re.compile(rb'(["<])([^"<>\n]+)[">]')
 _MACRO = re.compile(rb"\s*([A-Za-z_]\w*)")
+_FOLDER_OPTIONS = ("-I", "--include-path")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,14 @@ def candidates(include: Include, folder: str, searched: Sequence[str]) -> Iterat
 
 def search_folders(options: Sequence[str]) -> tuple[str, ...]:
     """Return the folders that NVRTC's options name for headers."""
-    return tuple(os.path.abspath(value) for value in option_values(options, "-I", "--include-path"))
+    return tuple(os.path.abspath(value) for value in option_values(options, *_FOLDER_OPTIONS))
+
+
+def without_search_folders(options: Sequence[str]) -> tuple[str, ...]:
+    """Return NVRTC's options except those that name folders for headers."""
+    pairs = itertools.pairwise(("", *options))
+    others = [each for before, each in pairs if before not in _FOLDER_OPTIONS and each not in _FOLDER_OPTIONS]
+    return tuple(each for each in others if not each.startswith(("-I", "--include-path=")))
 
 
 def option_values(options: Sequence[str], *names: str) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ from mmcore.kernel.arguments import SIZES, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint, Multiple, multiples_of
 from mmcore.kernel.signature import signatures
-from mmcore_sources.cuda_file.files import headers_of, inferred_of
+from mmcore_sources.cuda_file.files import inferred_of, path_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, SizeRule, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
@@ -27,11 +25,11 @@ from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
 from mmcore_sources.cuda_file.inference.whole_tiles import GridConstraint
+from mmcore_sources.cuda_file.packaged_source import PackagedSource, packaged_source
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
 
 _COLUMNS = 120
 _INDENT = " " * 8
-_LEVELS = 6  # of folders above a source that its headers may be in
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
@@ -111,16 +109,15 @@ def package_files(
     numbers whose multiples sizes have to be, as small products show them.
     Raises InvalidKernel if it is not CUDA C++.
     """
-    path = Path(reference["file"]).absolute()
-    inferred = inferred_of(reference)
-    if "build" in inferred.attributes:
+    given = path_of(reference)
+    path = given.parent.resolve() / given.name
+    inferred = inferred_of({**reference, "file": str(path)})
+    attributes = inferred.attributes
+    if "build" in attributes:
         raise InvalidKernel(f"the kernel of {path.name} is not CUDA C++, which alone is copied into a package")
-    text = _text_of(path, inferred)
-    headers = _headers(path, text, inferred.attributes.get("include", ()))
-    root = Path(os.path.commonpath([path.parent, *(each.parent for each in headers)]))
-    source = (path.parent.relative_to(root) / source).as_posix()
-    copied = {each.relative_to(root).as_posix(): content for each, content in headers.items()}
-    return {module: declaration(inferred, path, kernel, source, text, steps), source: text, **copied}
+    text, options = _text_of(path, inferred), attributes.get("options", ())
+    packaged = packaged_source(path, text, source, options, attributes.get("include", ()))
+    return {module: declaration(inferred, kernel, packaged, steps), **packaged.files}
 
 
 def declared_multiples(reference: Mapping[str, Any]) -> list[Multiple]:
@@ -135,19 +132,11 @@ def _text_of(path: Path, inferred: Inferred) -> str:
     return str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
 
 
-def _headers(path: Path, text: str, folders: Sequence[str]) -> dict[Path, str]:
-    """Return the headers that a source includes from its project, where ``folders`` have some of them."""
-    found = headers_of(path, text, [f"-I{folder}" for folder in folders])
-    headers = {Path(os.path.abspath(each)): content for each, content in found.items()}
-    near = [each for each in itertools.islice(path.parents, _LEVELS) if each != Path(path.anchor)]
-    return {each: content for each, content in headers.items() if any(map(each.is_relative_to, near))}
-
-
-def declaration(inferred: Inferred, path: Path, kernel: str, source: str, text: str, steps: Mapping[str, int]) -> str:
-    """Return the text of a module that declares a file's kernel; ``text`` is that of its ``source`` in the package."""
-    attributes = {**compute_capability(text), **inferred.attributes}
+def declaration(inferred: Inferred, kernel: str, packaged: PackagedSource, steps: Mapping[str, int]) -> str:
+    """Return the text of a module that declares a file's kernel, whose source is ``packaged``."""
+    text = packaged.text
+    attributes = {**compute_capability(text), **inferred.attributes, "options": packaged.options}
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
-    folders = [Path(os.path.relpath(each, path.parent)).as_posix() for each in attributes.get("include", ())]
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     constraints = [*_constraints(inferred, text), *multiples_of(steps)]
@@ -158,8 +147,8 @@ def declaration(inferred: Inferred, path: Path, kernel: str, source: str, text: 
     rows: list[tuple[str, str | _Listed, str]] = [
         ("name", _text(kernel), ""),
         ("title", _text(attributes["title"]), ""),
-        *([("source", _text(source), "")] if source != f"{kernel.rpartition('.')[2]}.cu" else []),
-        *([("include", _tuple(list(map(_text, folders))), "")] if folders else []),
+        *([("source", _text(packaged.path), "")] if packaged.path != f"{kernel.rpartition('.')[2]}.cu" else []),
+        *([("include", _tuple(list(map(_text, packaged.include))), "")] if packaged.include else []),
         ("entry", _text(attributes["entry"]), why.get("function", "")),
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
         ("configs", _Listed("[{", _config(*attributes["configs"]), "}]"), _why_config(inferred)),

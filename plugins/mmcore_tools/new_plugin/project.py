@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import keyword
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Template
 from types import ModuleType
 from typing import NamedTuple
@@ -215,6 +217,7 @@ def project(names: Names, model: Kernel | None = None) -> Project:
         kernel_files = copied_files(known, names)
     else:
         kernel_files = {path: _filled(each, words) for path, each in own.items()}
+    words["further_data"] = _further_data(names.package, kernel_files)
     texts = {path: _filled(path, words) for path in ("pyproject.toml", "README.md")}
     texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
     texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}
@@ -232,6 +235,16 @@ def _of_file(file: FileKernel, names: Names) -> tuple[dict[str, str], tuple[str,
     conditions = " and ".join(each.description for each in multiples_of(steps))
     changes += [f"{conditions}, as small products are wrong at other sizes"] if steps else []
     return package_files(reference, names.kernel, f"{names.module}.py", f"{names.word}.cu", steps), tuple(changes)
+
+
+def _further_data(package: str, paths: Iterable[str]) -> str:
+    """Return the line of package-data that lists the files which the patterns of the template do not match."""
+    others = [
+        each
+        for each in map(PurePosixPath, paths)
+        if each.suffix not in (".py", ".cu", *_HEADERS) or not all(map(str.isidentifier, each.parent.parts))
+    ]
+    return f"{package} = {json.dumps([glob.escape(str(each)) for each in others], ensure_ascii=False)}\n" * bool(others)
 
 
 def _this_version() -> str:
