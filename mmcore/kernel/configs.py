@@ -98,7 +98,7 @@ class Space:
     Attributes:
         parameters: values by parameter's name; a function of the config or a text such as "{block.x}" for one that
             follows from others.
-        where: which combinations there are; all of them when None.
+        where: the condition of the combinations that may be launched, of other values too; all when None.
         default: the combinations that are measured by default: the first alone unless given.
     """
 
@@ -121,15 +121,16 @@ class Space:
         free, derivations = self.free, self.derivations
         for values in itertools.product(*free.values()):
             declared = {**dict(zip(free, values, strict=True)), **derivations}
-            if self._allows(resolve(declared)):
+            if self.allows(resolve(declared)):
                 yield declared
 
     def has(self, config: Config) -> bool:
         """Return whether a config is one of the combinations."""
         among = (config[name] in [_value(name, each) for each in values] for name, values in self.free.items())
-        return all(among) and self._allows(config)
+        return all(among) and self.allows(config)
 
-    def _allows(self, config: Config) -> bool:
+    def allows(self, config: Config) -> bool:
+        """Return whether the condition holds for a config, of any values. Raises InvalidConfig if it fails."""
         try:
             return self.where is None or bool(self.where(config))
         except Exception as error:
@@ -234,6 +235,12 @@ class Configs:
         if config not in self.usual and not (isinstance(self._space, Space) and self._space.has(config)):
             raise InvalidConfig(f"{config} is none of its configs")
         return config
+
+    def violation(self, config: Config) -> str | None:
+        """Return the reason why the condition of a space forbids a config; None for a usual one and without a space."""
+        if config in self.usual or not isinstance(self._space, Space) or self._space.allows(config):
+            return None
+        return f"{config} is not among the combinations that where= allows"
 
     def block(self, shape: str | SupportsIndex | Shape) -> Dim3:
         """Return a block given as "32x8", (32, 8), or 32 for 32×32 (32×1 if all usual blocks are rows)."""

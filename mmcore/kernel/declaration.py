@@ -300,8 +300,12 @@ class Kernel:
         return all(getattr(self, name) == getattr(problem, name) for name in names)
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
-        """Return the reasons why its constraints forbid ``problem`` in a config, a clause each."""
-        return self._violations(self.constraints, problem, config)
+        """Return the reasons why its constraints or its space forbid ``problem`` in a config, a clause each."""
+        try:
+            of_space = self.all_configs.violation(config)
+        except InvalidConfig as error:
+            raise InvalidConfig(f"{self.name}: {error}") from None
+        return [*([of_space] if of_space else []), *self._violations(self.constraints, problem, config)]
 
     def in_program(self, problem: Problem, config: Config) -> bool:
         """Return whether the kernel's own program uses a size of the kind of ``problem``."""

@@ -7,14 +7,16 @@ import itertools
 import json
 import pickle
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mmcore
-from mmcore import Dim3, InvalidBlock, InvalidConfig, Space
+from mmcore import ConstraintViolation, DeviceProperties, Dim3, InvalidBlock, InvalidConfig, Kernel, Space
 from mmcore.kernel.configs import Configs, parse_config, resolve
+from mmcore.planning.plan import plan
 from mmcore_tools.list_kernels import configs
 
 TILED = [{"block": (b, b), "TILE": "{block.x}"} for b in (32, 16, 8)]
@@ -125,6 +127,18 @@ def test_a_space_is_walked_over_under_its_condition_and_measured_in_its_default(
     # The first combination is the default of a space that declares none.
     assert ids(Configs(Space(GEMM))) == ["BM64-BN64-TM4"]
     assert ids(Configs(Space(GEMM, where=lambda config: config.BM == 128))) == ["BM128-BN64-TM4"]
+
+
+def test_a_combination_that_a_space_forbids_is_launched_by_force_alone() -> None:
+    space = Space({"BM": (2, 4), "block": "{BM}"}, where=lambda config: config.BM % 4, default=[{"BM": 4}])
+    kernel = Kernel(name="test.space", configs=space, source=Path("f.cu"), entry="f", arguments=("A", "B", "C"))
+    problem, device = kernel.problem(8, 8, 8), DeviceProperties()
+    for allowed in (4, 2, 3):  # the default, a value of the space, and another
+        assert allowed == plan(kernel, problem, kernel.config(BM=allowed), device).config.BM
+    reason = "test.space: block=8x1, BM=8 is not among the combinations that where= allows"
+    with pytest.raises(ConstraintViolation, match=reason):
+        plan(kernel, problem, kernel.config(BM=8), device)
+    assert plan(kernel, problem, kernel.config(BM=8), device, force=True).config.BM == 8
 
 
 def test_a_large_space_costs_no_more_than_what_is_taken_of_it() -> None:
