@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 from collections import defaultdict
@@ -16,6 +17,7 @@ from mmcore.files import read_bytes, read_text
 from mmcore_sources.python_file.choice import found_kernels, python_program
 
 KERNELS = (".cu", ".py", ".ipynb")
+_OF_CPP = (".cpp", ".cc", ".c", ".cxx")
 _ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _HEADERS = (".cuh", ".h", ".hpp")
 _MODULE = ".py"
@@ -91,7 +93,7 @@ def submissions(folder: Path, part: str = ".") -> Submissions:
         raise InvalidProblem(f"{folder} cannot be read: {error.strerror}") from None
     of_student, ignored = defaultdict[str, list[Path]](list), []
     for path in paths:
-        if path.is_dir() or path.is_symlink() or path.suffix in (*KERNELS, *_ARCHIVES):
+        if path.is_dir() or path.is_symlink() or path.suffix.lower() in (*KERNELS, *_OF_CPP, *_ARCHIVES):
             of_student[path.name if path.is_dir() else path.stem].append(path)
         else:
             ignored.append(path.name)
@@ -115,10 +117,8 @@ def _submission(student: str, paths: Sequence[Path], part: str) -> Submission:
         return Submission(student, refused=f"{len(paths)} submissions have this name: {_names(paths)}")
     if path.is_symlink():
         return Submission(student, refused="it is a link, and not a file")
-    if path.suffix in _ARCHIVES and not path.is_dir():
-        return Submission(student, refused=f"{path.name} is an archive: submit the file, or its folder")
     if not path.is_dir():
-        return _read(student, path.parent, [path])
+        return _of_file(student, path)
     if not (path / part).exists():
         return Submission(student, refused=f"its folder has no {part}")
     if (path / part).resolve() != path.resolve() / part:
@@ -126,13 +126,26 @@ def _submission(student: str, paths: Sequence[Path], part: str) -> Submission:
     return _of_folder(student, path / part)
 
 
+def _of_file(student: str, path: Path) -> Submission:
+    """Return the submission of a file, whose name ends as that of a source or an archive, in any case."""
+    suffix = path.suffix.lower()
+    if suffix in _ARCHIVES:
+        return Submission(student, refused=f"{path.name} is an archive: submit the file, or its folder")
+    if path.suffix not in KERNELS:
+        right = suffix if suffix in KERNELS else KERNELS[0]
+        return Submission(student, refused=f"its name ends in {path.suffix}; rename it to {right}")
+    return _read(student, path.parent, [path])
+
+
 def _of_folder(student: str, path: Path) -> Submission:
     """Return the submission of a folder with one kernel, or of a kernel with the headers and modules of its folder."""
     folder = path if path.is_dir() else path.parent
-    files = [*_files(folder)]
+    files = [*itertools.islice((each for each in _paths(folder) if not each.is_symlink()), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         return Submission(student, refused=f"its folder has more than {_MOST_FILES} files")
     kernels = [path] if path != folder else _kernels([file for file in files if file.suffix in KERNELS])
+    if not kernels and (links := [each for each in _paths(folder) if each.is_symlink()]):
+        return Submission(student, refused=f"links are not graded: {_names(links, folder)}")
     if not kernels:
         others = f", but {_names(files, folder)}" if files else ""
         return Submission(student, refused=f"its folder has no file that ends in {', '.join(KERNELS)}{others}")
@@ -167,15 +180,12 @@ def _names(paths: Sequence[Path], folder: Path | None = None) -> str:
     return ", ".join([*names[:_MOST_NAMES], *more])
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, but one more than the limit at most; links and hidden files are skipped."""
-    count = 0
+def _paths(folder: Path) -> Iterator[Path]:
+    """Yield the files and links below a folder; hidden ones are skipped."""
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
-        for path in (Path(root, name) for name in sorted(names)):
-            if not (path.is_symlink() or path.name.startswith(".")) and count <= _MOST_FILES:
-                yield path
-                count += 1
+        links = [name for name in folders if Path(root, name).is_symlink()]
+        yield from (Path(root, name) for name in sorted([*links, *names]) if not name.startswith("."))
 
 
 def _read(student: str, folder: Path, paths: Sequence[Path]) -> Submission:

@@ -104,15 +104,32 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     (tmp_path / "erin").mkdir()
     (tmp_path / "erin" / "tiles.py").write_text("TILE = 16\n")
     (tmp_path / "erin" / "work.py").write_text(f"import tiles\nsource = {NAIVE!r}\n")
+    (tmp_path / "fred").mkdir()
+    (tmp_path / "fred" / "readme.txt").touch()
+    (tmp_path / "fred" / "mm.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
     (tmp_path / "notes.txt").touch()
-    (alice, bob, carol, dave, erin), ignored = submissions(tmp_path)
+    (alice, bob, carol, dave, erin, fred), ignored = submissions(tmp_path)
 
     assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
     assert bob.refused == "its folder has no file that ends in .cu, .py, .ipynb, but work.zip"
     assert carol.refused == "it is a link, and not a file"
     assert dave.refused == "dave.zip is an archive: submit the file, or its folder"
     assert [name for name, _ in erin.files] == ["work.py", "tiles.py"]
+    assert fred.refused == "links are not graded: mm.cu"
     assert ignored == ("notes.txt",)
+
+
+@pytest.mark.parametrize(
+    ("name", "right"), [("ada.CU", ".cu"), ("ada.Py", ".py"), ("ada.cpp", ".cu"), ("ada.C", ".cu"), ("ada.cxx", ".cu")]
+)
+def test_a_source_with_another_suffix_is_a_submission_that_is_not_graded(name: str, right: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(NAIVE)
+    for ignored in ("ada.h", "common.cuh", "Makefile"):
+        (tmp_path / ignored).touch()
+    (ada,), others = submissions(tmp_path)
+    assert ada.student == "ada"
+    assert ada.refused == f"its name ends in {Path(name).suffix}; rename it to {right}"
+    assert others == ("Makefile", "ada.h", "common.cuh")
 
 
 def test_a_report_does_not_go_into_the_submissions_folder(tmp_path: Path) -> None:
@@ -128,7 +145,7 @@ def test_a_report_does_not_go_into_the_submissions_folder(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        (".", ["3 files for a kernel: ps1/mm.cu, ps2/a.cu, ps2/b.cu", "", "no file that ends in .cu"]),
+        (".", ["3 files for a kernel: ps1/mm.cu, ps2/a.cu, ps2/b.cu", "", "links are not graded: ps1"]),
         ("ps1", ["", "its folder has no ps1", "ps1 in its folder is a link"]),
         ("ps2", ["2 files for a kernel: a.cu, b.cu; submission in the task names", "", "its folder has no ps2"]),
         ("ps2/b.cu", ["", "its folder has no ps2/b.cu", "its folder has no ps2/b.cu"]),
