@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, SupportsIndex, TypeAlias
 
@@ -173,7 +174,8 @@ def _value(name: str, value: Any) -> Any:
     # C++ has no True: -DUNROLL=1.
     value = int(value) if isinstance(value, bool) else native(value)
     if not isinstance(value, int | float | str):
-        raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}")
+        meant = "".join(f"; did you mean {each}?" for each in get_close_matches(name, [BLOCK]))
+        raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}{meant}")
     return value
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ARCHITECTURE = re.compile(r"(\d+[af]?)?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
-_TEXTS = ("title", "reference", "entry", "variant_of")
+_TEXTS = ("title", "reference", "entry", "variant_of", "accumulator", "architecture")
 _SEVERAL_TEXTS = ("include", "options", "known_bugs")
 _SEVERAL_OBJECTS = ("arguments", "constraints", "program_sizes")
 
@@ -46,6 +46,10 @@ def check_forms(kernel: Kernel) -> None:
         require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
         texts = name in _SEVERAL_OBJECTS or all(isinstance(text, str) for text in value)
         require(texts, f"its {name} are texts, unlike {value!r}")
+    by_columns = kernel.column_major
+    require(isinstance(by_columns, str), f"column_major is such as 'B', not {by_columns!r}")
+    for name, factor in (("alpha", kernel.alpha), ("beta", kernel.beta)):
+        require(isinstance(native(factor), int | float), f"{name} is a number, not {factor!r}")
     _check_defines(kernel.defines)
     pair = kernel.min_compute_capability
     valid = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]

@@ -352,6 +352,10 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
     [
         *(({"name": name}, f"{name!r} is not a kernel name") for name in ("own", "Acme.own", 3)),
         ({"configs": [{"BM": 8}]}, "a config needs a block"),
+        ({"configs": [{"blok": (8,)}]}, r"'blok' is a number or a text, not \(8,\); did you mean block\?"),
+        ({"column_major": True}, "column_major is such as 'B', not True"),
+        ({"beta": None}, "beta is a number, not None"),
+        ({"architecture": 90}, "its architecture must be a text of one line, not 90"),
         *(({"over_read": each}, f'"tiles", elements by matrix or a function, not {each!r}') for each in (3, "tile")),
         ({"options": (1,)}, r"its options are texts, unlike \(1,\)"),
         ({"arguments": (Scalar(5, "float31"),)}, "'float31' is not a type of a scalar argument"),
