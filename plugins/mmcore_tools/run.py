@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.answers import Answer, answered
@@ -65,6 +66,9 @@ def run(
     loaded_registry()
     wants_hints = not as_json if hinted is None else hinted
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
+    context = click.get_current_context()
+    if baseline != "none" and context.get_parameter_source("baseline") is ParameterSource.COMMANDLINE:
+        _say_if_untimed(baseline, device)
 
     def about(reference: KernelReference) -> Answer:
         declaration = registry().kernel(reference)
@@ -91,6 +95,14 @@ def run(
         )
 
     return answered(kernel, about, asked["timeout"], quiet=quiet, as_json=as_json)
+
+
+def _say_if_untimed(baseline: str, device: str) -> None:
+    """Say that a baseline is not compared, if the device takes no times."""
+    provider = chosen(device)[0]
+    if not provider.supports_timing:
+        lacks = f"the device {provider.name} takes no times"
+        say(f"{baseline} is not compared: {lacks}; without a GPU, mmcore compare predicts those of two kernels")
 
 
 def _hints(result: Result) -> list[str]:

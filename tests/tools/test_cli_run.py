@@ -68,6 +68,12 @@ def register_staged(path: Path, monkeypatch: pytest.MonkeyPatch, barrier: str, *
     return kernel.name
 
 
+def test_a_baseline_is_named_that_the_device_does_not_compare() -> None:
+    command = ("run", "poznan.v4a", "--size", "32", "--no-hazards", "-q", *EMULATOR)
+    assert "cublas.best is not compared: the device emulator" in mmcore(*command, "--baseline", "cublas.best").stderr
+    assert "not compared" not in mmcore(*command).stderr + mmcore(*command, "--baseline", "none").stderr
+
+
 def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = register_staged(tmp_path, monkeypatch, "")
     result = mmcore("run", name, "--size", "192", *EMULATOR)
