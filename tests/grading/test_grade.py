@@ -173,22 +173,25 @@ def test_an_ambiguous_submission_is_not_graded_and_stops_no_other(tmp_path: Path
     (submitted / "bob").mkdir(parents=True)
     for name in ("adams.cu", "adams.py", "bob/one.cu", "bob/two.cu", "carol.cu", "sato.zip", "notes.txt"):
         (submitted / name).write_text(NAIVE)
+    (submitted / "dora.py").write_text("import cupy\nkernel = cupy.RawKernel(open('mm.txt').read(), 'mm')\n")
     task.write_text(f'title = "x"\n{SIZES}{RUBRIC}')
     command = [*COMMAND, *map(str, (task, submitted, "-o", report, "--json"))]
     for _ in range(2):  # the answers are stored
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         document = json.loads(done.stdout)
         assert (done.returncode, document["ignored"]) == (2, ["notes.txt"])
-        assert f"not graded: adams, bob, sato; {report / 'index.html'} has the reasons" in done.stderr
+        assert f"not graded: adams, bob, dora, sato; {report / 'index.html'} has the reasons" in done.stderr
         assert {each["student"]: each["points"] for each in document["grades"]} == {
             "adams": None,
             "bob": None,
             "carol": 1,
+            "dora": None,
             "sato": None,
         }
         page = (report / "index.html").read_text()
         assert "2 submissions have this name: adams.cu, adams.py" in page
         assert "its folder has 2 files for a kernel: one.cu, two.cu" in page
+        assert "dora.py has no kernel: CuPy compiles code in line 2 that the program reads" in page
         assert "<dt>ignored files</dt><dd>notes.txt</dd>" in page
 
 

@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
+from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels, UnknownValue
 from mmcore.files import read_text
 from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.syntax import DoesNotCompile
+from mmcore_sources.python_file.cuda_strings import unread_source
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.imported_names import with_imported_names
 from mmcore_sources.python_file.local_modules import ImportingFile
@@ -81,10 +82,7 @@ def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: s
     """Return the kernel that a file means, and the reason."""
     path, word = program.path, entry.partition("<")[0].strip()
     if not kernels:
-        raise NoKernel(
-            f"{path.name} has no kernel: neither a string with a __global__ function nor a function of a kernel "
-            f"language, such as @cuda.jit{_named_file(program)}{_module_with_kernels(program)}"
-        )
+        raise _no_kernel(program)
     if word:
         matching = [found for name, found in kernels.items() if word in (name, name.rpartition("::")[2])]
         if not matching:
@@ -101,6 +99,18 @@ def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: s
         names = [found.name for found in likely]
         raise SeveralKernels(path.name, names, [name for name in kernels if name not in names])
     return likely[0], why
+
+
+def _no_kernel(program: PythonProgram) -> NoKernel | UnknownValue:
+    """Return the error of a program without a kernel, or whose code only a run of it has."""
+    name, imported, unread = program.path.name, _module_with_kernels(program), unread_source(program)
+    if unread and not imported:
+        read = f"{unread} that the program reads or computes when it runs, which mmcore does not do"
+        return UnknownValue(f"{name} has no kernel: {read}{_named_file(program)}")
+    return NoKernel(
+        f"{name} has no kernel: neither a string with a __global__ function nor a function of a kernel language, such "
+        f"as @cuda.jit{_named_file(program)}{imported}"
+    )
 
 
 def _named_file(program: PythonProgram) -> str:

@@ -31,6 +31,7 @@ from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
               "load_inline": "PyTorch", "_compile_kernel": "PyTorch", "Program": "cuda.core"}  # fmt: skip
+_SOURCES = ("code", "source", "cuda_sources", "kernel_source", "path")  # keywords of these that take the code
 _OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*(?://.*)?$")  # a placeholder that became the macro's own name
 _OF_JINJA = re.compile(r"\{% *(?:for|if|macro|block|include)\b.*?%\}")
 _DEFINES = re.compile(r"-D\s*(\w+)(?:=(.*))?")
@@ -69,6 +70,18 @@ def kernels_in_strings(program: PythonProgram) -> Iterable[FoundKernel]:
             product, launched = is_product(function, source), bool({function.name, function.word} & (names | own))
             kernels.append(FoundKernel(function.name, unit.language, unit.first_line, declare, product, launched))
     return kernels
+
+
+def unread_source(program: PythonProgram) -> str:
+    """Return which library compiles code that only a run of the program has, and where; empty if none does."""
+    reader = _reader(program)
+    for call, _ in program.calls:
+        language = _COMPILERS.get(program.full_name(call.func).rpartition(".")[2])
+        keywords = keywords_of(call)
+        sources = [*(keywords[name] for name in _SOURCES if name in keywords), *call.args[:1]]
+        if language and sources and ("path" in keywords or reader.read(sources[0]) is None):
+            return program.in_cells(f"{language} compiles code in line {call.lineno}")
+    return ""
 
 
 def _reader(program: PythonProgram) -> LiteralReader:
