@@ -39,13 +39,13 @@ def where_right(cells: Sequence[Cell], kernel: Kernel) -> str:
         if result is None or not result.verified:
             return ""
         results.append(result)
-    named = " and at ".join(map(size_of, cells))
+    named = " and at ".join(dict.fromkeys(map(size_of, cells)))
     verdict = _without_host_faults(judged(results[0], kernel, "all"))
     if verdict.verified:
         return named
     if (vectors := right_in_vectors(verdict, kernel)) is not None:
         cell, need = vectors
-        return f"{named} and at {size_of(cell)} ({need})"
+        return f"{' and at '.join(dict.fromkeys(map(size_of, (*cells, cell))))} ({need})"
     if any(each["why"].startswith(WHOLE) and not each["right"] for each in verdict.sizes) or _guards(kernel):
         return ""
     pairs = zip(cells, results, strict=True)
