@@ -49,6 +49,18 @@ def test_the_storage_that_makes_a_registered_kernel_right_is_a_hint(
     assert output.endswith("\nTEST FAIL\n")
 
 
+def test_zeros_in_c_are_a_hint_for_a_kernel_that_multiplies_them_by_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = SUM.format(product="A[i * n + p] * B[p * n + j]").replace("= sum;", "= sum + beta * C[i * n + j];")
+    kernel = own(tmp_path / "own.cu", body, block=(16, 16), constraints=(Square(),), launch=None)
+    kernel.source.write_text(kernel.source.read_text().replace("int n)", "int n, float beta)"))
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    output = mmcore("run", kernel.name, "--size", "96", "--device", "emulator").stdout
+    assert 'hint: with initial_c="zeros" the product is right at ' in output
+
+
 def test_a_kernel_that_refuses_small_products_is_tried_at_the_size_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

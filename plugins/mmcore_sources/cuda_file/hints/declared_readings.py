@@ -10,7 +10,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import Argument
+from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
@@ -62,6 +62,9 @@ def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
     """Yield changes of a declaration, likely ones first."""
     if types := types_of_source(cell, kernel):
         yield types
+    values = [each.value if isinstance(each, Scalar) else each for each in _arguments(kernel)]
+    if kernel.initial_c == "poison" and not kernel.beta and "beta" in values:
+        yield {"initial_c": "zeros"}  # 0 times what is not a number is none
     narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
     if narrow:
         yield {"accumulator": kernel.dtype}
@@ -71,12 +74,17 @@ def _readings(cell: Cell, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
         yield from ({"accumulator": kernel.dtype, "column_major": layout} for layout in ("B", "ABC"))
 
 
+def _arguments(kernel: Kernel) -> tuple[Argument, ...]:
+    """Return the arguments of a kernel's function; none if it has several functions."""
+    try:
+        return kernel.arguments_of(kernel.entry_named())
+    except MmcoreError:
+        return ()
+
+
 def _exchanges(kernel: Kernel) -> list[tuple[Argument, ...]]:
     """Return the arguments with A and B exchanged, or m, n and k, two of them first, and then with both."""
-    try:
-        arguments = kernel.arguments_of(kernel.entry_named())
-    except MmcoreError:
-        return []
+    arguments = _arguments(kernel)
     orders = sorted(itertools.permutations("mnk"), key=lambda order: sum(map(str.__ne__, order, "mnk")))
     sizes = [dict(zip("mnk", order, strict=True)) for order in orders]
     matrices = {"A": "B", "B": "A"}
