@@ -21,7 +21,7 @@ KERNELS: list[tuple[str, int, dict[str, int]]] = [
     ("hpsee.simple", 256, {}),
     ("hpsee.tiled", 256, {}),
     ("ladder.f32.01_naive", 256, {}),
-    ("ladder.f32.08_async", 256, {"BM": 64, "BN": 64}),
+    ("ladder.f32.08_async", 256, {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 32, "TM": 4}),
     ("ladder.bf16.09_ring", 512, {}),
 ]
 COUNTERS = ("warp_instructions", "fmas", "tensor_flops", "global_sectors", "shared_wavefronts", "barriers")

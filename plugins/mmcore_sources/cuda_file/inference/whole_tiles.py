@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 
 _LARGEST = 256  # of a tile; a grid may count several along one axis
+_POWERS = tuple(1 << power for power in range(9))  # up to the largest tile
 _MORE = 1.5  # of a grid that grows with the square of a size, as compared with one that grows with the size
 _STEP = 128  # along k, which a grid does not divide; few kernels go along it in longer steps
 
@@ -47,13 +48,16 @@ def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _edge_of_elements(part: ast.expr, values: Mapping[str, Any], name: str) -> int:
-    """Return the least size whose multiples fill the blocks that ``n * n // 256`` counts by elements; 0 for others."""
+    """Return the least size whose multiples fill the blocks that ``n * n // 256`` counts by elements; 0 for others.
+
+    It is a power of two, as the threads of such a block usually are.
+    """
     try:
         exact = _Exact().visit(copy.deepcopy(part))
         few, many = (evaluate(exact, {**values, name: size}) for size in (_LARGEST, 2 * _LARGEST))
         if not few or many / few < 2 * _MORE or ast.dump(exact) == ast.dump(part):
             return 0
-        whole = (size for size in range(1, _LARGEST + 1)
+        whole = (size for size in _POWERS
                  if not any(evaluate(exact, {**values, name: size * turn}) % 1 for turn in (1, 2, 3)))  # fmt: skip
         return next(whole, 0)
     except InvalidKernel:
