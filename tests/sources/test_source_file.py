@@ -242,6 +242,16 @@ def test_a_launch_in_the_file_implies_block_and_grid(code: str, block: str, bloc
     assert block_and_grid(kernel(HOST.format(kernel=NAIVE, code=code))) == (block, blocks)
 
 
+@pytest.mark.parametrize(
+    ("grid", "body", "warned"),
+    [("cover(w)", NAIVE, True), ("dim3(w / 16, w / 16)", NAIVE, False), ("dim3(4, 4)", NAIVE, False),
+     ("cover(w)", NAIVE.replace("int row = ", "int all = gridDim.x, row = "), False)],
+)  # fmt: skip
+def test_a_grid_that_cannot_be_read_is_a_warning(grid: str, body: str, warned: bool) -> None:
+    found = inferred(HOST.format(kernel=body, code=f"mul<<<{grid}, dim3(16, 16)>>>(x, y, z, w);"))
+    assert any("cannot be read, and is not tested" in each for each in found.warnings) == warned, found.warnings
+
+
 @cases(__file__, "a_constant_of_the_host_is_a_size", "code, blocks")
 def test_a_constant_of_the_host_is_a_size(code: str, blocks: str) -> None:
     text = product(by_rows("k", "n"), "float *A, float *B, float *C, int n, int k")

@@ -140,6 +140,19 @@ def unused_axes(reader: Reader, launch: HostLaunch, body: Body) -> Iterator[str]
             yield f"{launch.place} launches blocks and threads {few}, so that {always} are always 0; {wanted}"
 
 
+def unread_grid(reader: Reader, launch: HostLaunch, body: Body, tested: str) -> Iterator[str]:
+    """Yield a warning if nothing is known of a launch's grid, so that ``tested`` takes its place.
+
+    Blocks that know their number may go over all tiles, however many there are.
+    """
+    if "gridDim" in text_of(body.function.body):
+        return
+    try:
+        reader.extents(launch.geometry[0])
+    except Unreadable:
+        yield f"the grid of the launch in {launch.place} cannot be read, and is not tested: {tested} is, in its place"
+
+
 def trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
     """Return the extents without a last one of 1 along z."""
     kept = list(extents)
