@@ -7,12 +7,12 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig
 from mmcore.kernel.geometry import Dim3, Shape, dim3, native, parse_shape
+from mmcore.messages import suggestion
 
 Derivation: TypeAlias = str | Callable[["Config"], Any]
 
@@ -174,8 +174,8 @@ def _value(name: str, value: Any) -> Any:
     # C++ has no True: -DUNROLL=1.
     value = int(value) if isinstance(value, bool) else native(value)
     if not isinstance(value, int | float | str):
-        meant = "".join(f"; did you mean {each}?" for each in get_close_matches(name, [BLOCK]))
-        raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}{meant}")
+        meant = suggestion(name, [BLOCK])
+        raise InvalidConfig(f"the parameter {name!r} is a number or a text, not {value!r}{meant and f'; {meant}'}")
     return value
 
 

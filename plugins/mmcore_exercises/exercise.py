@@ -40,7 +40,7 @@ class Exercise:
     @property
     def start(self) -> bytes:
         """The file with the gap."""
-        return (self.folder / "start.cu").read_bytes()
+        return self.files[1].read_bytes()
 
     @property
     def files(self) -> tuple[Path, Path, Path]:
@@ -62,7 +62,7 @@ class Exercise:
             submission = file_submission(self.name, file)
         except OSError as error:
             raise InvalidProblem(f"{file} cannot be read: {error.strerror}") from None
-        compared = [file_submission("solution", self.folder / "solution.cu")] if self.task.asks("counts") else []
+        compared = [file_submission("solution", self.files[2])] if self.task.asks("counts") else []
         with ThreadPoolExecutor(2) as pool:
             run, *solved = pool.map(
                 lambda each: examined(self.task, each, commands(self.task, each)), [submission, *compared]

@@ -22,7 +22,7 @@ from mmcore_emulator.adapter.proof import Proof
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
     """Look for hazards of a kernel: stray or unordered accesses, and barriers that some threads never reach.
 
-    A product without hazards is verified.
+    A product without hazards is verified. If it is wrong, stale reads are looked for, which explain it.
 
     Args:
         kernel: a registered kernel's name, or any kernel itself, which runs in this process.

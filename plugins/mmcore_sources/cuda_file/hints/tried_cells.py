@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 from mmcore.cell import Cell
@@ -54,6 +55,15 @@ def at_sizes(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
     other = kernel.with_fixed_sizes(packed, kernel.config(**cell.config))
     lda, ldb, ldc = (_leading(asked, other, matrix) for matrix in "ABC")
     return replace(cell, m=other.m, n=other.n, k=other.k, lda=lda, ldb=ldb, ldc=ldc)
+
+
+def allowed_at(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell | None:
+    """Return the launch for other sizes as :func:`at_sizes` does; None if the kernel's constraints forbid it."""
+    with contextlib.suppress(MmcoreError):
+        other = at_sizes(cell, kernel, m, n, k)
+        if not kernel.violations(other.problem(kernel), kernel.config(**cell.config)):
+            return other
+    return None
 
 
 def _leading(asked: Problem, other: Problem, matrix: str) -> int:

@@ -13,7 +13,7 @@ from mmcore.errors import LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, names_in
@@ -147,8 +147,9 @@ def unread_grid(reader: Reader, launch: HostLaunch, body: Body, tested: str) -> 
     """
     if "gridDim" in text_of(body.function.body):
         return
+    sizes = {name: ast.Name(name) for each in launch.arguments for name in identifiers(each)}
     try:
-        reader.extents(launch.geometry[0])
+        replace(reader, names=sizes).extents(launch.geometry[0])
     except Unreadable:
         yield f"the grid of the launch in {launch.place} cannot be read, and is not tested: {tested} is, in its place"
 

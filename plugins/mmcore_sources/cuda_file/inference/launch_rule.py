@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
 from mmcore.kernel.geometry import dim3
-from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.carved_memory import unsized_arrays
 from mmcore_sources.cuda_file.inference.counted_tiles import counted_tile
@@ -71,8 +70,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         reader = Reader.of(source, launch, {})
         warnings += geometry.unused_axes(reader, launch, body)
         if all(not each.why.startswith(geometry.LAUNCHED) for each in notes if each.what == "grid"):
-            sizes = {name: ast.Name(name) for each in launch.arguments for name in identifiers(each)}
-            warnings += geometry.unread_grid(replace(reader, names=sizes), launch, body, grid)
+            warnings += geometry.unread_grid(reader, launch, body, grid)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(kernel.text) else None
     if ordinary is not None:

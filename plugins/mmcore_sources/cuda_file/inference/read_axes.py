@@ -14,8 +14,8 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 def layout_of_reads(layout: Layout, body: Body, roles: Roles) -> Layout:
     """Return a layout from the index into C, turned if that exchanges rows and columns by mistake.
 
-    It does if the blocks along its columns read different parts of A, those along its rows different parts of B, and
-    the guards that limit indexes as the index into C needs it are no majority.
+    It does if the blocks along its columns read different parts of A, and those along its rows different parts of B.
+    Guards that limit indexes as the index into C needs it must be no majority.
     """
     read = [_axes(body, roles.pointers[matrix]) for matrix in "AB"]
     if layout.rows == layout.columns or read != [{layout.columns}, {layout.rows}]:

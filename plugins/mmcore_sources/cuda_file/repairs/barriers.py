@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.result import Result
 from mmcore_emulator.adapter.barrier_places import BARRIER_HINT
 from mmcore_emulator.adapter.statements import Statement, around, c_statements, python_statements
-from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_clean, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import allowed_at, is_clean, measured, size_of
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, small_cells
 from mmcore_sources.python_file.extraction import FunctionInFile
 
@@ -29,8 +27,8 @@ _THREAD = re.compile(r"\bthread \((\d+(?:, \d+)*)\) of block")
 def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield the barriers that make a kernel right whose threads race, or that those which the races name do not.
 
-    Those are tried first, then one of them alone and others in the loop around them, at its begin first: of two
-    buffers, such a barrier orders the accesses of the next iteration, too.
+    Those are tried first, then one of them alone, and others in the loop around them. A barrier at its begin orders the
+    accesses of the next iteration, too, where tiles have two buffers.
     """
     races = [each for each in result.violations if each.source == kernel.source.name]
     found = [match for match in (BARRIER_HINT.fullmatch(each.hint) for each in races) if match]
@@ -67,10 +65,8 @@ def barriers(result: Result, kernel: Kernel) -> Iterator[str]:
 def _deeper(cell: Cell, kernel: Kernel) -> list[Cell]:
     """Return a small product, and one of more steps along k, which uses buffers again, if that is allowed."""
     for m, n in ((cell.m, cell.n), (_DEEPER * cell.m, _DEEPER * cell.n)):
-        with suppress(MmcoreError):
-            deeper = at_sizes(cell, kernel, m, n, _DEEPER * cell.k)
-            if not kernel.violations(deeper.problem(kernel), deeper.config_of(kernel)):
-                return [cell, deeper]
+        if (deeper := allowed_at(cell, kernel, m, n, _DEEPER * cell.k)) is not None:
+            return [cell, deeper]
     return [cell]
 
 

@@ -41,5 +41,6 @@ def _unread(nodes: Sequence[Node]) -> Iterator[str]:
 def _is_set(name: Node) -> bool:
     """Return whether an identifier is declared or assigned there, and not read."""
     above = name.parent
-    sets = above is not None and above.type in ("init_declarator", "assignment_expression")
-    return sets and above is not None and above.children[0].id == name.id
+    if above is None or above.type not in ("init_declarator", "assignment_expression"):
+        return False
+    return above.children[0].id == name.id

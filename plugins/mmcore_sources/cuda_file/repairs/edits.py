@@ -79,8 +79,10 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     source, nodes = text.encode(), device_nodes(text, entry)
     yield from parity_edits(source, nodes)  # these two first, as a hazard leaves little time
     yield from other_buffers(source, nodes)
-    yield from itertools.chain(matrix_load_edits(source, nodes), missing_elements(source, nodes))
-    yield from itertools.chain(remainders(source, nodes), loop_edits(source, nodes))
+    yield from matrix_load_edits(source, nodes)
+    yield from missing_elements(source, nodes)
+    yield from remainders(source, nodes)
+    yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from product_edits(source, nodes)
     yield from component_edits(source, nodes)

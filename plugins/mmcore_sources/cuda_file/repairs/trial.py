@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 import time
@@ -12,7 +11,6 @@ from difflib import SequenceMatcher
 from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
-from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import MATRICES, SIZES, Struct
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import Signature, signatures
@@ -21,7 +19,7 @@ from mmcore.verdict import judged
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.sanitizer.races import GUARD, ONE_WRITER, OTHER_INDEX
-from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_right, measured, size_of
+from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, allowed_at, at_sizes, is_right, measured, size_of
 from mmcore_sources.cuda_file.hints.whole_cells import WHOLE, is_whole
 from mmcore_sources.cuda_file.inference.free_sizes import freed_sizes
 from mmcore_sources.cuda_file.repairs.edit import Edit, in_lines, numbered
@@ -277,8 +275,5 @@ def small_cells(result: Result, kernel: Kernel) -> list[Cell]:
     if small is None:
         return []
     m, n = (2 * small.n, small.n) if small.m < small.n else (small.m, 2 * small.n)  # not of the same order again
-    with contextlib.suppress(MmcoreError):
-        unequal = at_sizes(small, kernel, m, n, 3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
-        if unequal != small and not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
-            return [small, unequal]
-    return [small]
+    unequal = allowed_at(small, kernel, m, n, 3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
+    return [small] if unequal in (None, small) else [small, unequal]
