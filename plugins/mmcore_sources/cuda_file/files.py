@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -196,15 +197,16 @@ def _with_further(inferred: Callable[[Mapping[str, Any]], Inferred], choices: It
     ``inferred`` infers the file with further options.
     """
     for option in choices:
-        name, entry, further = *option.partition(" ")[::2], ""
+        name, *entry = shlex.split(option)
+        words = [option]
         if name == "--entry":
             try:
-                inferred({"entry": entry})
+                inferred({"entry": entry[0]})
             except LacksOption as error:
-                further = error.options[0]
+                words = [*(words if not error.options[0].startswith(name) else []), error.options[0]]
             except InvalidKernel:
                 continue  # this function cannot be run
-        yield f"{option} {further}".rstrip()
+        yield " ".join(words)
 
 
 def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path, str]:

@@ -92,4 +92,4 @@ def _code(source: Program, function: Function) -> str:
 
 def _with_types(code: str, types: Mapping[str, str]) -> str:
     """Return the text of a template with types in place of its parameters."""
-    return re.sub(r"\w+", lambda word: types.get(word[0], word[0]), code) if types else code
+    return re.sub(r"(?:\w+::)?\w+", lambda word: types.get(word[0], word[0]), code) if types else code

@@ -126,6 +126,8 @@ def arguments_of(call: Node) -> list[Node]:
 
 def _listed(call: Node) -> list[Node]:
     named = _named(call)
+    while named is not None and named.type == "qualified_identifier":
+        named = named.child_by_field_name("name")
     return [] if named is None else _items(named.child_by_field_name("arguments"))
 
 

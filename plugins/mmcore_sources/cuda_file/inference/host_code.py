@@ -13,6 +13,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, without_parentheses
 from mmcore_sources.cuda_file.inference.assignments import initial_value, is_set_by_call, last_assignment
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
+from mmcore_sources.cuda_file.inference.class_types import member_constant
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.extrema import (
@@ -176,7 +177,8 @@ class Reader:
             case "identifier" | "type_identifier":
                 return self._named(text_of(node), depth)
             case "qualified_identifier":
-                return self._named(text_of(node).rpartition("::")[2], depth)
+                of_class = member_constant(self, text_of(node), depth)
+                return self._named(text_of(node).rpartition("::")[2], depth) if of_class is None else (of_class, False)
             case "true" | "false":
                 return ast.Constant(int(node.type == "true")), False
             case "parenthesized_expression" | "initializer_list" if len(parts) == 1:
@@ -307,10 +309,10 @@ class Reader:
             return self._typed(parse_expression(macro.text), depth + 1)
         if (initial := initial_value(self.scope, name, self.line)) is not None:
             return self._as_set(name, *initial, depth)
-        if name in self.source.constants:
-            return self._typed(self.source.constants[name], depth + 1)
         if (argument := self._passed(name)) is not None:
             return self.caller(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
+        if name in self.source.constants:
+            return self._typed(self.source.constants[name], depth + 1)
         if (member := self._member(name)) is not None:
             reader, value = member
             one = value.type in _LISTS and len(value.named_children) == 1

@@ -12,11 +12,13 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.structures import owners
+from mmcore_cuda.cuda_source.template_arguments import template_arguments
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
+from mmcore_sources.cuda_file.inference.class_types import type_name
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.reached_launches import reached
+from mmcore_sources.cuda_file.inference.reached_launches import by_calls, reached
 from mmcore_sources.cuda_file.inference.structure_values import with_members
 
 
@@ -37,7 +39,7 @@ def launch_of_instance(
     asked = dict(zip(names, (_value(Reader(source), text) for text in instance), strict=False))
     asked |= {name: value for name, value in parameters.items() if name in names}
     every = list(launches_of(source, function)) if asked else []
-    for each in [*reached(source, every), *every]:
+    for each in [*reached(source, every), *by_calls(source, every), *every]:
         reader = Reader.of(source, each, {})
         values = dict(zip(names, (_value(reader, text) for text in each.template), strict=False))
         if asked.items() <= values.items():
@@ -46,8 +48,8 @@ def launch_of_instance(
 
 
 def _value(reader: Reader, text: str) -> int | str:
-    """Return the number that an argument of a template is; a type as it is written."""
-    return text if (number := reader.whole(text)) is None else number
+    """Return the number that an argument of a template is; a type by its name in the file, or as it is written."""
+    return type_name(reader, text) or text if (number := reader.whole(text)) is None else number
 
 
 def _is_readable(source: Program, launch: HostLaunch) -> bool:
@@ -124,6 +126,5 @@ def _alternative(value: Node, reader: Reader) -> Node:
 
 def _instance(launch: HostLaunch, value: str) -> HostLaunch:
     """Return a launch of an instance of a kernel, such as ``kernel<64>``."""
-    name, _, instance = value.partition("<")
-    template = tuple(each.strip() for each in instance.rpartition(">")[0].split(",") if each.strip())
-    return replace(launch, name=name.strip(), template=template)
+    name, arguments = template_arguments(value)
+    return replace(launch, name=name, template=tuple(arguments))

@@ -13,7 +13,10 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.program import HostLaunch, Macro, Program
+from mmcore_cuda.cuda_source.template_arguments import template_arguments
 from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.class_arguments import class_argument, refuse_unknown_class
+from mmcore_sources.cuda_file.inference.class_types import TYPES, enumeration_cast, enumerators
 from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.guessed_quotients import with_whole_quotients
 from mmcore_sources.cuda_file.inference.host_calls import passed
@@ -31,7 +34,6 @@ OF_TILE = re.compile(rf"^({_OF_BLOCK.pattern})$|tile|block|thread|warp|^[BTW][MN
 _SPECIAL = re.compile("skew|pad|offset|stage|iter|thread", re.IGNORECASE)
 _USUAL = {"skew|pad|offset": 8, "stage|iter": 2, "mma": 16, "num_?threads": 256, "k$": 8, "warp|^w[mn]": 32,
           "thread|^t[mn]": 8, "": 64}  # fmt: skip
-_STRUCTURE = r"\b(?:struct|class)\s+{0}\b\s*(?:final\b\s*)?(?::[^{{;]*)?\{{"
 _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 
 
@@ -47,6 +49,7 @@ class Open:
     undefined: tuple[str, ...] = ()  # used, and defined neither by the source nor by the user
     sizes: Mapping[str, str] = field(default_factory=dict)  # the roles of template parameters that are sizes
     defines: Mapping[str, str] = field(default_factory=dict)  # the defaults that go with those among the values
+    classes: Mapping[str, str] = field(default_factory=dict)  # the classes that type parameters stand for
 
 
 def open_parameters(
@@ -58,6 +61,7 @@ def open_parameters(
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
+    classes: dict[str, str] = {}
     linked: dict[str, str] = {}
     notes: list[Note] = []
     arguments: list[str] = []
@@ -69,10 +73,13 @@ def open_parameters(
         text = launched[position] if position < len(launched) else each.default
         how = "launched" if launch else "instantiated"
         where = f"as {how} in {shown.place}" if shown and position < len(launched) else "the template's default"
-        if each.type in ("typename", "class"):
-            if text.isidentifier() and re.search(_STRUCTURE.format(text), source.text):
-                arguments.append(text)  # a structure, of constants
+        if each.type in TYPES:
+            if class_ := class_argument(source, launch, text):
+                classes[each.name] = class_
+                arguments.append(class_)
+                notes += [] if instance else [Note(each.name, class_, where, "--entry")]
                 continue
+            refuse_unknown_class(source, function, each.name)
             deduced = deduced_type(each.name, function, launch, source.types) if launch else []
             known = [word for word in deduced if source.types.get(word, word) in ELEMENTS]
             of_text = _type(text, source, launch)
@@ -81,16 +88,20 @@ def open_parameters(
             types[each.name] = next(filter(None, candidates), _NAMES.get(element, "float"))
             arguments.append(types[each.name])
             continue
-        number = value_of(text, source, launch, given) if text else None
+        constants = enumerators(Reader(source), each.type)
+        number = constants.get(text, value_of(text, source, launch, given)) if text else None
         if number is None and _OF_BLOCK.fullmatch(each.name):
             number, where = _USUAL_EDGE, "nothing launches the template"
         if each.name not in given and number is not None and not instance:
-            notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
+            word = next((f"{number} ({each.type}::{name})" for name in constants if constants[name] == number), None)
+            notes.append(Note(each.name, word or str(number), where, f"--config {each.name}=…", not text))
         if number is None and each.name not in given:
-            number = _usual(each, by_threads=by_threads)
+            number = next(iter(constants.values()), _usual(each, by_threads=by_threads))
             notes.append(Note(each.name, str(number), "nothing launches the template", f"--config {each.name}=…", True))
         values[each.name] = given.get(each.name, number)
-        arguments.append(f"{{{each.name}}}")
+        arguments.append(f"{enumeration_cast(Reader(source), each.type)}{{{each.name}}}")
+        if constants:
+            continue
         if text.isidentifier():
             linked[text] = each.name
         elif number is not None and launch is not None and not instance:
@@ -117,7 +128,9 @@ def open_parameters(
             raise InvalidKernel(f"{fixed.place} defines {name}, so that --config and --define have no effect")
     entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
     undefined = [name for name in undefined if name not in values]
-    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined), defines=defines)
+    return Open(
+        {**values, **given}, entry, types, tuple(notes), linked, tuple(undefined), defines=defines, classes=classes
+    )
 
 
 def _defaults(source: Program, used: Set[str], given: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, str]]:
@@ -151,7 +164,7 @@ def _is_derived(macro: Macro) -> bool:
 
 def arguments_of_instance(entry: str) -> list[str]:
     """Return the arguments of a template in a name such as ``f<32, float>``."""
-    return [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
+    return template_arguments(entry)[1]
 
 
 def _usual(parameter: Parameter, *, by_threads: bool) -> int:

@@ -43,6 +43,7 @@ from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
 from mmcore_sources.cuda_file.inference.tensor_maps import aligned_rows, of_elements, with_boxes
+from mmcore_sources.cuda_file.inference.transposing_arguments import transposing_argument
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 
 
@@ -188,6 +189,8 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
         columns, what, why = "B", "storage of B", "as the source steps over B"
     elif reads_a_by_columns(kernel.body, roles.pointers, roles.sizes):
         columns, what, why = "A", "storage of A", "as the source steps over A"
+    elif roles.by_columns and all(transposing_argument(kernel, roles.pointers[each]) for each in "AB"):
+        columns, what, why = "AB", "storage of A and B", "as the source steps over A and B"
     elif roles.by_columns:
         columns, what, why = "ABC", "storage", "as the source steps over A, B and C"
     else:
@@ -220,5 +223,7 @@ def _unusual(kernel: SourceKernel, roles: Roles, columns: str, *, adds: bool) ->
     macros = (each.text for each in kernel.source.macros.values() if each.name in named)
     code = without_comments(kernel.function.body.text or b"").decode()  # with that of macros, as of a header
     searched, meant = "\n".join([kernel.text, code, *macros]), "args" in kernel.given
-    readings = unusual_readings(searched, kernel.launch, kernel.body, roles, adds=adds, columns=columns, named=meant)
-    return tuple(readings)
+    asked = [transposing_argument(kernel, roles.pointers[each]) for each in columns if columns != "ABC"]
+    chosen = " and ".join(dict.fromkeys(asked)) if all(asked) else ""
+    of_source = (searched, kernel.launch, kernel.body, roles)
+    return tuple(unusual_readings(*of_source, adds=adds, columns=columns, named=meant, chosen=chosen))

@@ -34,6 +34,12 @@ def reached(source: Program, launches: Iterable[HostLaunch]) -> list[HostLaunch]
     return [*likely, *others] or every
 
 
+def by_calls(source: Program, launches: Iterable[HostLaunch]) -> list[HostLaunch]:
+    """Return each launch once for each call of its function by which constants do not exclude it."""
+    pairs = ((launch, call) for launch in launches for call in _calls(replace(launch, call=None)))
+    return [replace(launch, call=call) for launch, call in pairs if _outcome(source, launch, call) is not False]
+
+
 def _calls(launch: HostLaunch) -> tuple[Node | None, ...]:
     calls = calls_of(launch.scope) if launch.scope.type == "function_definition" else ()
     return (launch.call,) if launch.call is not None else calls or (None,)

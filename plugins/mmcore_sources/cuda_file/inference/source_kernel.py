@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
+from mmcore_sources.cuda_file.inference.class_arguments import member_types
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
 from mmcore_sources.cuda_file.inference.fixed_branches import skipped_branches
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -132,9 +133,12 @@ def read_kernel(
     parameters |= {name: int(defines.pop(name)) for name in numbers}
     known = {**defines, **parameters}
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
+    source = replace(source, types={**source.types, **chosen.classes})
+    of_classes = member_types(source, function, chosen.classes)
+    source = replace(source, types={**source.types, **of_classes})
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
     function = function.with_types({**chosen.types, **of_macros, **source.types})
-    body = Body(function, (*skipped_branches(source, function.body, {**chosen.values, **known}),))
+    body = Body(function, (*skipped_branches(source, function, {**chosen.values, **known}),))
     refuse_undefined(file, source, body, launch, {**chosen.values, **known}, known)
     return SourceKernel(
         file=file,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_sources.cuda_file.inference.class_arguments import class_argument
+from mmcore_sources.cuda_file.inference.class_types import enumerators, type_name
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launches import launches_of
 from mmcore_sources.cuda_file.inference.parameters import value_of
-from mmcore_sources.cuda_file.inference.reached_launches import reached
+from mmcore_sources.cuda_file.inference.reached_launches import by_calls, reached
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 
@@ -23,7 +26,7 @@ def untried_instances(kernel: SourceKernel, named: Collection[HostLaunch]) -> It
         return
     found = dict[str, HostLaunch]()
     known = list[str]()
-    for launch in reached(kernel.source, launches_of(kernel.source, kernel.declared)):
+    for launch in by_calls(kernel.source, launches_of(kernel.source, kernel.declared)):
         if launch.line not in {each.line for each in named} and _is_other(kernel, launch):
             arguments = [*_arguments(kernel, launch)]
             written = (argument or text for argument, text in zip(arguments, launch.template, strict=False))
@@ -31,7 +34,9 @@ def untried_instances(kernel: SourceKernel, named: Collection[HostLaunch]) -> It
             found.setdefault(instance, launch)
             known += [instance] if all(arguments) else []
     if found:
-        shown = [f"{each.place} launches {instance}" for instance, each in found.items()][:_MOST]
+        pairs = list(found.items())[:_MOST]
+        places = {each.place: [instance for instance, other in pairs if other.place == each.place] for _, each in pairs}
+        shown = [f"{place} launches {' and '.join(instances)}" for place, instances in places.items()]
         more = [f"{len(found) - _MOST} more are launched"] if len(found) > _MOST else []
         these = "which is" if len(found) == 1 else "which are"
         hint = f"; --entry '{known[0]}' runs it" if known else ""
@@ -54,13 +59,16 @@ def _is_given(kernel: SourceKernel) -> bool:
 
 def _arguments(kernel: SourceKernel, launch: HostLaunch) -> Iterator[str]:
     """Yield the numbers and types in a launch's template; "" for one that only its host function knows."""
+    reader = Reader.of(kernel.source, launch, {})
     for parameter, text in zip(kernel.declared.template, launch.template, strict=False):
         number = value_of(text, kernel.source, launch, kernel.known)
-        if number is not None:
+        constants = enumerators(reader, parameter.type)
+        if word := next((name for name, each in constants.items() if number == each), ""):
+            yield f"{type_name(reader, parameter.type)}::{word}"
+        elif number is not None:
             yield str(bool(number)).lower() if parameter.type == "bool" else str(number)
         else:
-            is_type = kernel.source.types.get(text, text) in ELEMENTS or text in kernel.source.structures
-            yield text if is_type else ""
+            yield text if kernel.source.types.get(text, text) in ELEMENTS else type_name(reader, text)
 
 
 def _is_other(kernel: SourceKernel, launch: HostLaunch) -> bool:
@@ -68,6 +76,9 @@ def _is_other(kernel: SourceKernel, launch: HostLaunch) -> bool:
     for parameter, text in zip(kernel.declared.template, launch.template, strict=False):
         number = value_of(text, kernel.source, launch, kernel.known)
         if number is not None and kernel.values.get(parameter.name, number) != number:
+            return True
+        class_ = class_argument(kernel.source, launch, text)
+        if class_ and kernel.chosen.classes.get(parameter.name, class_) != class_:
             return True
         element = ELEMENTS.get(kernel.source.types.get(text, text))
         chosen = kernel.chosen.types.get(parameter.name, "")

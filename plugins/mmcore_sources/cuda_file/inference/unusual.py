@@ -61,11 +61,19 @@ class Unusual:
 
 
 def unusual_readings(
-    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, columns: str, named: bool
+    text: str,
+    launch: HostLaunch | None,
+    body: Body,
+    roles: Roles,
+    *,
+    adds: bool,
+    columns: str,
+    named: bool,
+    chosen: str,
 ) -> Iterator[Unusual]:
     """Yield the unusual readings: C is added to, the matrices are stored by columns, or A or B is the product.
 
-    With ``named``, the user has named the product.
+    With ``named``, the user has named the product. ``chosen`` are the arguments of the launch that transpose A or B.
     """
     usual: dict[str, Any]
     comments = " ".join(_COMMENT.findall(text))
@@ -89,10 +97,10 @@ def unusual_readings(
         advice = f"{instead}, or zero C {before}" if line else ""
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks, line, advice)
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
-    if columns in ("A", "B") or (columns and by_map):
+    if columns in ("A", "B", "AB") or (columns and by_map):
         match = _TRANSPOSES["A" if columns == "A" else "B"].search(text) or _BY_COLUMNS.search(text)
         evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
-        evidence = evidence or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
+        evidence = evidence or chosen or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
         if not evidence and columns == "B" and is_b_k_major(_COMMENT.sub(" ", text)):
             evidence = "wgmma with K-major tiles of B"
         usual, which = {"column_major": ""}, " and ".join(columns)
