@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.test_source_file import block_and_grid, kernel, launch_text
+from tests.sources.test_source_file import block_and_grid, inferred, kernel, launch_text
 
 GROUPS = """
 __global__ void groups(const float *A, const float *B, float *C, int M, int N, int K)
@@ -80,6 +80,40 @@ SIZES = "dim3 blocks((N + 23) / 24, M); "
 def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str) -> None:
     text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", code)
     assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
+
+
+@pytest.mark.parametrize(
+    ("helper", "code"),
+    [
+        ("dim3 of(int M, int N) { return dim3((N + 23) / 24, M); }", "dim3 blocks = of(N, M); "),
+        ("dim3 of(int m, int n, int w = 24) { n += w - 1; return {unsigned(n / w), m}; }", "auto blocks = of(N, M); "),
+        ("template <int W> dim3 of(int m, int n) { return dim3((n + W - 1) / W, m); }", "dim3 blocks = of<24>(N, M); "),
+        ("", "auto of = [=](int m) { return dim3((M + 23) / 24, m); }; dim3 blocks = of(N); "),
+        ("struct Tile { int w = 24; dim3 of(int m, int n) { return {(n + w - 1) / w, m}; } };",
+         "auto blocks = t.of(N, M); "),
+        ("void of(int m, int n, dim3 &b) { b = dim3((n + 23) / 24, m); }", "dim3 blocks; of(N, M, blocks); "),
+        ("void of(int m, int n, int &x, int *y) { x = (n + 23) / 24; *y = m; }",
+         "int x = 0, y = 0; of(N, M, x, &y); dim3 blocks(x, y); "),
+        ("int ceil_div(int w, int n) { return (n + w - 1) / w; }", "dim3 blocks(ceil_div(24, M), N); "),
+    ],
+)  # fmt: skip
+def test_a_helper_gets_the_arguments_of_its_call_in_their_order(helper: str, code: str) -> None:
+    code = code.replace("; ", ";\n") + LAUNCH.replace("threads", "96")
+    text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", code)
+    main = "int main() { int M = 333, N = 257; call(A, B, C, M, N, 99, 0, 0); }"
+    assert block_and_grid(kernel(text + main))[1] == "ceil(m / 24), n"
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "dim3 of(int m, int n) { if (n > 99) return dim3((n + 23) / 24, m); return dim3(n, m); }",
+        "struct A { dim3 of(int m, int n) { return {n, m}; } }; struct B { dim3 of(int m, int n) { return {m, n}; } };",
+    ],
+)
+def test_a_helper_with_several_values_is_a_warning(helper: str) -> None:
+    text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", LAUNCH.replace("blocks, threads", "t.of(N, M), 96"))
+    assert any("cannot be read, and is not tested" in each for each in inferred(text).warnings)
 
 
 COUNTER = "cudaDeviceGetAttribute(&most, cudaDevAttrMultiProcessorCount, 0); "

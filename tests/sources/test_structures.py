@@ -108,3 +108,48 @@ def test_a_launch_names_the_size_of_a_structure_of_a_header(folder: Path) -> Non
     (folder / "main.cu").write_text('#include "mul.cuh"\n' + host)
     result = command("show", "main.cu")
     assert "shared bytes: 128" in result.output
+
+
+GUIDE = """
+#define TILE 16
+struct Matrix { int width, height; float *elements; };
+__global__ void mul(Matrix A, Matrix B, Matrix C)
+{
+    int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < A.width; k++) sum += A.elements[row * A.width + k] * B.elements[k * B.width + column];
+    C.elements[row * C.width + column] = sum;
+}
+COPY
+void product(Matrix A, Matrix B, Matrix C)
+{
+    MADE
+    mul<<<dim3(B.width / TILE, A.height / TILE), dim3(TILE, TILE)>>>(a, b, c);
+}
+Matrix make(int height, int width)
+{
+    Matrix made;
+    made.width = width; made.height = height;
+    return made;
+}
+int main() { Matrix A = make(1024, 256), B = make(256, 768), C = make(1024, COLUMNS); product(A, B, C); }
+"""
+RETURNED = "Matrix copy(const Matrix M) { Matrix d; d.width = M.width; d.height = M.height; return d; }"
+SET = "void copy(Matrix *d, const Matrix &M) { d->width = M.width; d->height = M.height; }"
+
+
+@pytest.mark.parametrize(
+    ("copy", "made"),
+    [
+        (RETURNED, "Matrix a = copy(A), b = copy(B), c = copy(C);"),
+        (RETURNED, "Matrix a, b, c;\na = copy(A);\nb = copy(B);\nc = copy(C);"),
+        (SET, "Matrix a, b, c; copy(&a, A); copy(&b, B); copy(&c, C);"),
+    ],
+)
+def test_a_program_s_sizes_follow_a_structure_through_functions(copy: str, made: str) -> None:
+    text = GUIDE.replace("COPY", copy).replace("MADE", made)
+    whole = inferred(text.replace("COLUMNS", "768"))
+    assert whole.launched_sizes == (1024, 768, 256)
+    assert "m, n and k are multiples of 16" in [each.description for each in whole.attributes["program_sizes"]]
+    remainder = text.replace("COLUMNS", "770").replace("768", "770")
+    assert inferred(remainder).attributes["program_sizes"] == ()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
+
+_CHANGES = ("+=", "-=", "*=", "/=", "%=", "<<=")
 
 
 def is_set_by_call(scope: Node | None, name: str, line: int) -> bool:
@@ -17,6 +20,14 @@ def last_assignment(scope: Node | None, target: str, line: int) -> Node | None:
     """Return the last assignment to a variable or member before a line, or the last of all; None without one."""
     assignments = reversed(_assignments(scope) if scope is not None else ())
     return next((each for each in assignments if text_of(each.children[0]) == target and _is_before(each, line)), None)
+
+
+def assigned_value(assignment: Node) -> Node:
+    """Return the value that an assignment gives; that of ``n += 3`` is ``(n) + (3)``."""
+    target, sign, value = assignment.children[:3]
+    if text_of(sign) == "=":
+        return value
+    return parse_expression(f"({text_of(target)}) {text_of(sign)[:-1]} ({text_of(value)})")
 
 
 def initial_value(scope: Node | None, name: str, line: int) -> tuple[Node, Node] | None:
@@ -46,10 +57,15 @@ def _reads(scope: Node) -> tuple[tuple[int, str], ...]:
 
 @functools.lru_cache(maxsize=32)
 def _assignments(scope: Node) -> tuple[Node, ...]:
-    """Return the assignments of a function in order."""
-    return tuple(
-        each for each in walk(scope) if each.type == "assignment_expression" and text_of(each.children[1]) == "="
-    )
+    """Return the assignments of a function in order; ``n += 3`` only where each call runs it once."""
+    assignments = (each for each in walk(scope) if each.type == "assignment_expression")
+    signs = ((each, text_of(each.children[1])) for each in assignments)
+    return tuple(each for each, sign in signs if sign == "=" or (sign in _CHANGES and _runs_once(each)))
+
+
+def _runs_once(node: Node) -> bool:
+    """Return whether a statement is in no loop and no branch."""
+    return not any(each.type in (*LOOPS, "if_statement", "switch_statement") for each in ancestors(node))
 
 
 @functools.lru_cache(maxsize=32)

@@ -11,6 +11,7 @@ from mmcore_cuda.cuda_source.tree import Node, parse, walk
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _LONGEST = 40
+_UNSIGNED = re.compile(r"\bunsigned\s*\(")  # of unsigned(n), which the grammar takes for a declaration
 
 
 class Unreadable(InvalidKernel):
@@ -19,7 +20,7 @@ class Unreadable(InvalidKernel):
 
 def parse_expression(text: str) -> Node:
     """Return the syntax tree of one expression of C."""
-    for node in walk(parse(f"int _ = ({text});".encode())):
+    for node in walk(parse(f"int _ = ({_UNSIGNED.sub('uint32_t(', text)});".encode())):
         if node.type == "parenthesized_expression" and len(node.named_children) == 1:
             return node.named_children[0]
     raise Unreadable(text)

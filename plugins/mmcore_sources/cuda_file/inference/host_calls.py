@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
 
 _CALLS = ("call_expression", "template_instantiation")
+_LAMBDA = "lambda_expression"
+_METHOD = re.compile(r"^.*(?:\.|->)", re.DOTALL)  # the object before a method's name
 
 
 @dataclass(frozen=True)
@@ -23,20 +26,16 @@ class Passed:
 def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
     """Return the value of a parameter of a host function or of its template: that of a call, or of the first one.
 
-    Without a call it is the default. None if it is no parameter, or if the file has no value for it.
+    Without an argument it is the default. None if it is no parameter, or if the file has no value for it.
     """
     calls = calls_of(scope) if call is None else (call,)
-    for position, parameter in enumerate(_parameters(scope)):
-        if _name(parameter) == name:
-            arguments = (each for used in calls for each in [arguments_of(used)] if position < len(each))
-            found = next(arguments, None)
-            return None if found is None else _passed(found[position])
-    for position, parameter in enumerate(_template(scope)):
-        if _name(parameter) == name:
-            listed = (each for used in calls for each in [_listed(used)] if position < len(each))
-            instance = next(listed, None)
-            value = parameter.child_by_field_name("default_value") if instance is None else instance[position]
-            return None if value is None else _passed(value)
+    several = ((_parameters(scope), map(arguments_of, calls)), (_template(scope), map(_listed, calls)))
+    for parameters, lists in several:
+        for position, parameter in enumerate(parameters):
+            if _name(parameter) == name:
+                given = next((each for each in lists if position < len(each)), None)
+                value = parameter.child_by_field_name("default_value") if given is None else given[position]
+                return None if value is None else _passed(value)
     return None
 
 
@@ -50,14 +49,28 @@ def template_names(definition: Node) -> list[str]:
     return list(map(_name, _template(definition)))
 
 
-def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
-    """Return the parameters of a host function that ``scope`` calls, and the value that it returns; None if unknown."""
-    for node in functions_of(root_of(scope)):
-        if function_name(node) == name:
-            values = [each for each in walk(node) if each.type == "return_statement" and each.named_children]
-            if len(values) == 1:
-                return list(map(_name, _parameters(node))), _passed(values[0].named_children[0])
-    return None
+def returned(call: Node, scope: Node) -> Iterator[Passed]:
+    """Yield the values that the host functions and lambdas return which a call in a function may name.
+
+    A function with several ``return`` statements has no value.
+    """
+    count, called = len(arguments_of(call)), call.child_by_field_name("function")
+    if called is not None and called.type == _LAMBDA:
+        named: tuple[Node, ...] = (called,)
+    else:
+        name = _METHOD.sub("", function_name(call))
+        named = tuple(each for each in _callable(root_of(scope)) if name and function_name(each) == name)
+    for function in named:
+        values = [each for each in walk(function) if each.type == "return_statement" and each.named_children]
+        required = [each for each in _parameters(function) if each.child_by_field_name("default_value") is None]
+        if len(values) == 1 and len(required) <= count <= len(_parameters(function)):
+            value = values[0].named_children[0]
+            yield Passed(value, function, value.start_point.row + 1)
+
+
+def captured(scope: Node, name: str) -> bool:
+    """Return whether a name in a lambda has its meaning in the function that contains it."""
+    return scope.type == _LAMBDA and name not in parameter_names(scope)
 
 
 def called_function(call: Node, others: Iterable[Node] = ()) -> Node | None:
@@ -71,6 +84,12 @@ def called_function(call: Node, others: Iterable[Node] = ()) -> Node | None:
 def functions_of(root: Node) -> tuple[Node, ...]:
     """Return the definitions of functions in a file."""
     return tuple(each for each in walk(root) if each.type == "function_definition")
+
+
+@functools.lru_cache(maxsize=8)
+def _callable(root: Node) -> tuple[Node, ...]:
+    """Return the definitions of functions in a file, and its lambdas."""
+    return (*functions_of(root), *(each for each in walk(root) if each.type == _LAMBDA))
 
 
 @functools.lru_cache(maxsize=64)
@@ -90,7 +109,10 @@ def _passed(value: Node) -> Passed:
 
 
 def _named(node: Node) -> Node | None:
-    """Return the name, with its template's arguments, that a function, call or instantiation has."""
+    """Return the name, with its template's arguments, that a function, call, instantiation or lambda has."""
+    if node.type == _LAMBDA:
+        variable = node.parent if node.parent is not None and node.parent.type == "init_declarator" else None
+        return None if variable is None else variable.child_by_field_name("declarator")
     declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type.endswith(("pointer_declarator", "reference_declarator")):
         declarator = declarator.child_by_field_name("declarator")
@@ -109,7 +131,8 @@ def _items(node: Node | None) -> list[Node]:
 
 
 def _parameters(scope: Node) -> list[Node]:
-    declarator = next((each for each in walk(scope) if each.type == "function_declarator"), None)
+    kind = "lambda_declarator" if scope.type == _LAMBDA else "function_declarator"
+    declarator = next((each for each in walk(scope) if each.type == kind), None)
     return [] if declarator is None else _items(declarator.child_by_field_name("parameters"))
 
 

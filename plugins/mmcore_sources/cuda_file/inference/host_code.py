@@ -6,16 +6,21 @@ import ast
 import contextlib
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, without_parentheses
-from mmcore_sources.cuda_file.inference.assignments import initial_value, is_set_by_call, last_assignment
+from mmcore_sources.cuda_file.inference.assignments import (
+    assigned_value,
+    initial_value,
+    is_set_by_call,
+    last_assignment,
+)
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.class_types import member_constant
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
-from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
+from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file, number_set_by_call
 from mmcore_sources.cuda_file.inference.extrema import (
     MULTIPROCESSORS,
     extremum,
@@ -23,7 +28,15 @@ from mmcore_sources.cuda_file.inference.extrema import (
     limit,
     limited_later,
 )
-from mmcore_sources.cuda_file.inference.host_calls import Passed, enclosing_function, passed, returned
+from mmcore_sources.cuda_file.inference.host_calls import (
+    Passed,
+    captured,
+    enclosing_function,
+    parameter_names,
+    passed,
+    returned,
+    template_names,
+)
 from mmcore_sources.cuda_file.inference.increments import rounded_up_later
 from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
@@ -56,6 +69,7 @@ class Reader:
     line: int = 0  # the line of the expressions; later assignments do not count
     call: Node | None = None  # the call of the host function that counts; the first one if None
     callers: tuple[Node, ...] = ()  # the calls of the functions around it, innermost first
+    around: Reader | None = None  # the reader of the function that makes this call, if it is known
 
     @classmethod
     def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
@@ -93,14 +107,8 @@ class Reader:
                 return self.parts(parse_expression(macro.text), depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         if called is not None and text_of(called) != "dim3" and self.scope is not None:
-            function = returned(self.scope, text_of(called))
-            member = function is not None and self._is_of_class(function[1].scope)
-            inside = (
-                Reader(self.source, self.names if member else {}, function[1].scope, function[1].line, node)
-                if function
-                else None
-            )
-            return [(self, node)] if function is None or inside is None else inside.parts(function[1].value, depth + 1)
+            value = self._returned(node)
+            return [(self, node)] if value is None else value[0]._of_value(value[1], depth + 1)
         listed = node.child_by_field_name("arguments") if called is not None else None
         if node.type == "compound_literal_expression":
             listed = node.child_by_field_name("value")
@@ -126,7 +134,7 @@ class Reader:
             return None if (member := self._member(name)) is None else member[0]._of_value(member[1], depth + 1)
         parts = list[tuple[Reader, Node]]()
         if found is not None and found.function is not None:
-            set_by = Reader(self.source, {}, found.function, call=found.call)
+            set_by = self._inside(found.function, found.call)
             parts = set_by._variable(found.parameter, depth + 1) or parts
         elif found is not None and found.value is not None:
             parts = replace(self, line=found.value.start_point.row + 1)._of_value(found.value, depth + 1)
@@ -268,20 +276,51 @@ class Reader:
         if name in _FUNCTIONS:
             # C rounds a quotient of whole numbers down before it calls ceil.
             return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
-        helper = _CEILING.search(name)
-        if helper and len(typed) == 2:
+        if (value := self._returned(node)) is not None:
+            with contextlib.suppress(Unreadable):
+                return value[0]._typed(value[1], depth + 1)
+        if _CEILING.search(name) and len(typed) == 2:
             return ceiling(typed[0][0], typed[1][0]), False
-        function = returned(self.scope, name) if self.scope is not None else None
-        if function is not None and len(function[0]) == len(typed):
-            names = dict(zip(function[0], (number for number, _ in typed), strict=True))
-            return Reader(self.source, names, function[1].scope, function[1].line)._typed(function[1].value, depth + 1)
         raise Unreadable(text_of(node))
 
+    def _returned(self, call: Node) -> tuple[Reader, Node] | None:
+        """Return the value of a call of a host function, with its reader; None if functions of its name differ."""
+        found = [*returned(call, self.scope)] if self.scope is not None else []
+        found = [each for each in found if self._is_of_class(each.scope)] or found
+        if len({text_of(each.value) for each in found}) != 1 or found[0].scope is None:
+            return None
+        return self._inside(found[0].scope, call, found[0].line), found[0].value
+
+    def _inside(self, function: Node, call: Node | None, line: int = 0) -> Reader:
+        """Return the reader of a function that this one calls, in which only names that both know keep their meaning.
+
+        These are the file's constants, the members of one class, and what a lambda captures.
+        """
+        known = self.names
+        if not captured(function, "") and not self._is_of_class(function):
+            of_file = {*self.source.constants, *self.source.macros}
+            of_file -= {each for each in of_file & self.names.keys() if self._is_local(each)}
+            known = {name: meaning for name, meaning in self.names.items() if name in of_file}
+        reader = Reader(self.source, {}, function, line, call, around=self)
+        known = {name: meaning for name, meaning in known.items() if not reader._is_local(name.partition(".")[0])}
+        return replace(reader, names=known)
+
+    def _is_local(self, name: str) -> bool:
+        """Return whether a name is a parameter or a variable of the scope."""
+        if self.scope is None:
+            return False
+        own = (*parameter_names(self.scope), *template_names(self.scope))
+        return name in own or initial_value(self.scope, name, 0) is not None
+
     def _passed(self, name: str) -> Passed | None:
+        if self.scope is not None and captured(self.scope, name):
+            return Passed(parse_expression(name), enclosing_function(self.scope), self.scope.start_point.row + 1)
         return passed(self.scope, name, self.call) if self.scope is not None else None
 
     def caller(self, argument: Passed) -> Reader:
         """Return the reader of an argument in the function that passes it, where names have other meanings."""
+        if self.around is not None and argument.scope != self.scope:
+            return self.around
         around = self.call is not None and enclosing_function(self.call) == argument.scope
         calls = self.callers if around else ()
         return Reader(self.source, {}, argument.scope, argument.line, next(iter(calls), None), calls[1:])
@@ -296,10 +335,14 @@ class Reader:
             return self.names[name], False
         if is_multiprocessors(self.scope, name):
             return ast.Constant(MULTIPROCESSORS), False
+        if self.scope is not None and (by := number_set_by_call(self.scope, name, self.line)) and by.function:
+            return self._inside(by.function, by.call)._set_to(
+                (by.parameter, f"*{by.parameter}", f"(*{by.parameter})"), depth
+            )
         if is_set_by_call(self.scope, name, self.line):
             raise Unreadable(name)
         if (assignment := last_assignment(self.scope, name, self.line)) is not None:
-            last = self._as_set(name, assignment, assignment.children[2], depth)
+            last = self._as_set(name, assignment, assigned_value(assignment), depth)
             if not (function := limit(assignment)):
                 return last
             before = replace(self, line=assignment.start_point.row or _NO_LINE)
@@ -319,21 +362,33 @@ class Reader:
             return reader._typed(value.named_children[0] if one else value, depth + 1)
         raise Unreadable(name)
 
+    def _set_to(self, targets: Sequence[str], depth: int) -> tuple[ast.expr, bool]:
+        """Return the value that the function sets a variable of its caller to, by the names that it may have."""
+        for target in targets:
+            if (last := last_assignment(self.scope, target, self.line)) is not None:
+                return self._as_set(target, last, assigned_value(last), depth)
+        raise Unreadable(targets[0])
+
     def _member_of(self, owner: str, member: str, depth: int) -> tuple[ast.expr, bool]:
         """Return the value of a structure's member, which this function assigns, or one that calls it."""
         name = f"{owner}.{member}"
         if member == "multiProcessorCount":
             return ast.Constant(MULTIPROCESSORS), False
+        if self.scope is not None and (by := number_set_by_call(self.scope, owner, self.line)) and by.function:
+            reader = self._inside(by.function, by.call)
+            return reader._set_to((f"{by.parameter}.{member}", f"{by.parameter}->{member}"), depth)
         if is_set_by_call(self.scope, owner, self.line):
             raise Unreadable(name)
         initial = initial_value(self.scope, owner, self.line)
         assignment, copy = (last_assignment(self.scope, each, self.line) for each in (name, owner))
         copied = copy.children[2] if copy is not None else initial[1] if initial is not None else None
         if assignment is not None and (copied is None or copied.start_byte < assignment.start_byte):
-            return self._as_set(name, assignment, assignment.children[2], depth)
+            return self._as_set(name, assignment, assigned_value(assignment), depth)
         if copied is not None and copied.type == "identifier":
             of_copied = parse_expression(f"{text_of(copied)}.{member}")
             return replace(self, line=copied.start_point.row + 1)._typed(of_copied, depth + 1)
+        if copied is not None and copied.type == "call_expression" and (made := self._returned(copied)) is not None:
+            return made[0]._typed(parse_expression(f"{text_of(made[1])}.{member}"), depth + 1)
         structure = self.source.constants.get(owner) if initial is None else initial[1]
         if structure is not None and (value := member_values(self.source, structure).get(member)) is not None:
             return replace(self, line=structure.start_point.row + 1)._typed(value, depth + 1)
