@@ -80,6 +80,27 @@ def test_a_guard_with_another_size_is_wrong_at_the_sizes_that_the_source_fixes(
     assert (status, "never written" in said) == (1, True), said
 
 
+@pytest.mark.parametrize(("blocks", "status"), [("BLOCKS, BLOCKS", 0), ("BLOCKS, 2", 1)])
+def test_a_block_whose_edge_is_a_part_of_a_fixed_size_is_launched_at_that_size(
+    blocks: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """#define N 64
+#define BLOCKS 4
+#define EDGE (N / BLOCKS)
+__global__ void mul(const double *a, const double *b, double *c)
+{
+    int x = blockIdx.x * EDGE + threadIdx.x, y = blockIdx.y * EDGE + threadIdx.y;
+    double sum = 0;
+    const double *pa = a + y * N, *pb = b + x;
+    for (int i = 0; i < N; i++, pa++, pb += N) sum += *pa * *pb;
+    c[y * N + x] = sum;
+}
+"""
+    launch = f"int main() {{ mul<<<dim3({blocks}), dim3(EDGE, EDGE)>>>(a, b, c); }}"
+    found, said = run(text + launch, tmp_path, monkeypatch)
+    assert (found, "TEST PASS at 64×64×64" in said, sizes_of(text + launch)) == (status, not status, [(64, 64, 64)] * 3)
+
+
 LARGE_TILE = """
 #include <cstddef>
 auto constexpr M = 4096;

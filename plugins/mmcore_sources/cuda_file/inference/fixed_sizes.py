@@ -223,7 +223,8 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
     def stride(matrix: str) -> str | None:
         # The edge of a tile is a factor of the index, too, but rows are longer in most programs.
         factors = strides_of(body, matrices[matrix], set(known))
-        return max(factors - edges or factors, key=known.__getitem__, default=None)
+        longer = factors - edges or strides_of(body, matrices[matrix], known.keys() - edges)
+        return max(longer or factors, key=known.__getitem__, default=None)
 
     of_a, of_b = stride("A"), stride("B")
     if of_a is None or of_b is None:

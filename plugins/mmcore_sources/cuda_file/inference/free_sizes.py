@@ -25,10 +25,10 @@ def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str
     """Return the kernel's source with macros for its sizes, and their definitions.
 
     ``roles`` are the roles of the constants that are sizes. None unless one line defines each of them, by a number or
-    by constants that the kernel uses in no other way than as the edges of tiles; nor if they are extents of the block.
+    by constants that the kernel uses in no other way than as the edges of tiles; nor if the block depends on them.
     """
     text, defines, parts = kernel.text, {}, set[str]()
-    if _of_block(kernel) & roles.keys():
+    if _behind(kernel, _of_block(kernel), set()) & roles.keys():
         return None
     for name, role in roles.items():
         definitions = list(re.finditer(_DEFINED.format(re.escape(name)), text, re.MULTILINE))
@@ -96,9 +96,14 @@ def _behind(kernel: SourceKernel, names: Iterable[str], without: Set[str]) -> se
 
 
 def edges_of_tiles(kernel: SourceKernel) -> set[str]:
-    """Return the constants that are extents of the block or of the kernel's shared arrays."""
+    """Return the constants that are extents of the block or of the kernel's shared arrays, and their factors.
+
+    A longer constant, as ``N`` in an edge of ``N / 16``, is no factor.
+    """
     edges = {name for _, sizes in shared_arrays(kernel.body) for each in sizes for name in identifiers(each)}
-    return _behind(kernel, edges | _of_block(kernel), set())
+    edges |= _of_block(kernel)
+    longest = max((kernel.constants.get(each, 0) for each in edges), default=0)
+    return {each for each in _behind(kernel, edges, set()) if kernel.constants.get(each, 0) <= longest}
 
 
 def _of_block(kernel: SourceKernel) -> set[str]:

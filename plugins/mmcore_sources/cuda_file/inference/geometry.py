@@ -6,7 +6,7 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mmcore.errors import LacksOption
@@ -59,6 +59,7 @@ def launched(
     hosts = host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", block_names(reader, launch)
+        of_one_size = _is_block_of_sizes(reader, launch, {*roles.sizes} - {*order})
         for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
@@ -67,7 +68,7 @@ def launched(
             whole = constant(extent) != 1 and not names_in(extent) & set(SIZES)
             # Blocks that know their number may go over all tiles, unless they are as many as a size has tiles.
             bound = "gridDim" not in text_of(body.function.body) or _is_quotient(extent)
-            if wanted and whole and bound:
+            if wanted and whole and bound and not of_one_size:
                 name, extent = host_constant(of_axis, launch, position, wanted, body, tiled=bool(tile))
                 taken += f"; {name} is taken to be {wanted}"
             extents.append(extent)
@@ -76,7 +77,8 @@ def launched(
         of_sizes = any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents)
         used = {*words(body.function.body.text or b"")}
         counted = {name for each in grid.extents for name in names_in(each)} & used
-        fits = of_sizes or counted or "gridDim" in used  # blocks that know their number go over all tiles
+        # Blocks that know their number go over all tiles.
+        fits = of_sizes or counted or of_one_size or "gridDim" in used
         if roles.sizes and not fits and not (alone and not BUILT_IN.search(text_of(body.function.body))):
             grid = None  # a grid of numbers fits only one size
     return block, grid
@@ -98,6 +100,15 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
         what = f"{launch.place} exchanges grid and block: {first_grid}"
         shape = "x".join(map(str, numbers))
         raise LacksOption(f"{what}, but {names} are {_few(first)} and {_few(second)}", f"--block {shape}")
+
+
+def _is_block_of_sizes(reader: Reader, launch: HostLaunch, constants: Set[str]) -> bool:
+    """Return whether a launch's block depends on constants that are sizes, so that it is launched for no others."""
+    of_sizes = replace(reader, names={name: ast.Name(name) for name in constants})
+    try:
+        return any(names_in(each) & constants for each in of_sizes.extents(launch.geometry[1]))
+    except Unreadable:
+        return False
 
 
 def _is_quotient(extent: ast.expr) -> bool:
