@@ -93,3 +93,32 @@ def test_a_step_to_the_next_product_is_no_length_of_a_row(index: str, z: str, sh
     text = text.replace("B[of_b + ", "B[") if shares_b else text
     assert roles(text) == ["A", "B", "C", "1" if z == "blockIdx.z" else "0", "m", "k", "n"]
     assert roles(text.replace("int N, int K", "int K, int N"))[4:] == ["m", "n", "k"]
+
+
+@pytest.mark.parametrize(("element", "verdict"), [("k * columns + column", 0), ("column * inner + k", 1)])
+def test_a_number_of_blocks_may_be_the_length_of_the_rows(
+    element: str, verdict: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+enum { TILE = 8 };
+static const int kM = 4 * TILE, kK = 2 * TILE, kN = 6 * TILE;
+__global__ void mul(const float *a, const float *b, float *c, int inner)
+{
+    const int columns = gridDim.x * TILE, row = blockIdx.y * TILE + threadIdx.y;
+    const int column = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < inner; k++) sum += a[row * inner + k] * b[ELEMENT];
+    c[row * columns + column] = sum;
+}
+int main()
+{
+    int inner = kK;
+    void *passed[] = {&a, &b, &c, &inner};
+    cudaLaunchKernel((const void *)mul, dim3(kN / TILE, kM / TILE), dim3(TILE, TILE), passed, 0, 0);
+}
+""".replace("ELEMENT", element)
+    monkeypatch.chdir(tmp_path)
+    Path("counted.cu").write_text(text)
+    result = command("run", "counted.cu", "--device", "emulator", "--quiet")
+    last = "TEST FAIL" if verdict else "TEST PASS if m, n and k are multiples of 8"
+    assert (result.exit_code, last in result.output) == (verdict, True), result.output

@@ -23,6 +23,7 @@ from mmcore.kernel.constraints import Multiple
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
 from mmcore_sources.cuda_file.inference.expressions import SizeRule, parse_expressions
 from mmcore_sources.cuda_file.inference.roles import ZEROS, Roles, scalar_type, scalars_of
 from mmcore_sources.cuda_file.inference.row_lengths import side_of_squares
@@ -84,7 +85,8 @@ def with_arguments(arguments: tuple[Argument, ...], body: Body) -> Roles:
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
     squares = bool(side_of_squares(sizes, body))
-    return Roles(arguments, sizes, pointers, "as given by --args", of_squares=squares)
+    blocks = bool(blocks_of_row(body, pointers, sizes))
+    return Roles(arguments, sizes, pointers, "as given by --args", of_squares=squares, of_blocks=blocks)
 
 
 def whole_vectors(arguments: Iterable[Argument]) -> tuple[Multiple, ...]:

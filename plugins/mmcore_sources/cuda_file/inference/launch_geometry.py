@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes, may_use_dynamic_memory
 from mmcore_sources.cuda_file.inference.copied_tiles import layout_of_copies
+from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -49,6 +50,8 @@ def launch_geometry(
     by_columns = "C" in given.get("column_major", "ABC" if roles.by_columns else "")
     lengths = ("m" if by_columns and not roles.square else "n", "ldc")
     strides = {name for name, role in roles.sizes.items() if role in lengths}
+    if launch is not None and roles.of_blocks:
+        strides = {blocks_of_row(body, roles.pointers, roles.sizes)}
     layout = layout_of(body, roles.pointers["C"], strides)
     layout = layout.turned() if layout is not None and by_columns else layout or layout_of_copies(body, roles.pointers)
     layout = layout_of_reads(layout, body, roles) if layout is not None else None

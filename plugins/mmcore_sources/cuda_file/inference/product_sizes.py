@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from mmcore.kernel.arguments import SIZES
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
 from mmcore_sources.cuda_file.inference.row_lengths import row_lengths, side_of_squares
 from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
@@ -21,6 +22,10 @@ def sizes_of(
     sure |= {name: role for name in names if (role := sure_role(name, matrices))}
     if side := side_of_squares({name: sure.get(name, "") for name in names}, body):
         return sure | {side: "n"}, "one size beside leading dimensions is that of squares", by_columns
+    of_rows = strides_of(body, matrices["A"], set(names))
+    if len(of_rows) == 1 and len(names) < len("mnk") and blocks_of_row(body, matrices, names):
+        found = {name: "k" if name in of_rows else "m" for name in names}
+        return found, "the number of blocks is the length of C's rows", by_columns
     sure = sure if by_rows else with_transposed(sure, body, matrices, set(names))
     if len(names) == 1:
         return {names[0]: "n"}, "one size is that of square matrices", by_columns

@@ -70,6 +70,8 @@ def program_sizes(
         if asked := _asserted(source, body, launch, roles, tiles):
             return asked
     sizes = roles.sizes_in(numbers)
+    if roles.of_blocks:
+        sizes = {**tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)}), **sizes}  # whole tiles at all sizes
     if "n" in sizes and "m" not in roles.sizes.values():
         # The kernel cannot see a remainder of rows whose number it does not get.
         sizes["m"] = sizes["n"]

@@ -15,6 +15,7 @@ from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, index_of_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
 from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
 from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
@@ -60,11 +61,14 @@ class Roles:
     batch: bool = False  # True if blocks along z or launches compute the products of a batch; the first one is run
     depth: int = 0  # k, if a constant of the source fixes it and other sizes are passed
     of_squares: bool = False  # True if one size limits rows, columns and k beside leading dimensions
+    of_blocks: bool = False  # True if no size, but the number of blocks, is the length of C's rows
 
     @property
     def square(self) -> bool:
         """True if the sizes suffice for square matrices only."""
         roles = {*self.sizes.values(), *["k"] * (self.depth > 0)}
+        if self.of_blocks:
+            return False
         return self.of_squares or (bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles))
 
     def sizes_in(self, numbers: Mapping[str, int]) -> dict[str, int]:
@@ -236,7 +240,8 @@ def roles_of(
             arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
     several = bool(batch) or goes_from_product_to_product(body, matrices.values(), sizes)
     squares = bool(side_of_squares(sizes, body))
-    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several, of_squares=squares)
+    blocks = bool(blocks_of_row(body, matrices, sizes))
+    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several, 0, squares, blocks)
 
 
 def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str, int]) -> dict[str, int]:
