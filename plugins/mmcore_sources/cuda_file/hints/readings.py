@@ -164,7 +164,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}
     if kernel.dtype == "float32":
         yield "--dtype tf32", {"dtype": "tf32"}
-    layouts = [each for each in LAYOUTS if each != kernel.column_major]
+    layouts = [] if inferred.shows_storage else [each for each in LAYOUTS if each != kernel.column_major]
     yield from _alike_in_squares(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}
@@ -172,7 +172,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "--beta 1 (C = C + A·B)", {"beta": 1.0}
     else:
         yield "--beta 0 (C = A·B)", {"beta": 0.0}
-    for layout in ("B", "ABC") if narrow else ():
+    for layout in ("B", "ABC") if narrow and layouts else ():
         both = {"accumulator": kernel.dtype, "column_major": layout}
         yield f"--accumulator {kernel.dtype} --column-major {layout}", both
 

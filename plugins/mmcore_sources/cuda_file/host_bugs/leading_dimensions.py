@@ -15,7 +15,8 @@ from mmcore_sources.cuda_file.inference.size_names import SIDES
 def other_rows(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...], column_major: str) -> Iterator[Bug]:
     """Find a leading dimension that is the number of rows instead of their length, or is less than this length.
 
-    Matrices in ``column_major`` are stored by columns, whose number and length count instead.
+    Matrices in ``column_major`` are stored by columns, whose number and length count instead. With less than this
+    length, rows overlap, so that C is wrong.
     """
     passed = dict(zip(map(str, arguments), launch.arguments, strict=False))
     for matrix, sides in SIDES.items():
@@ -29,4 +30,5 @@ def other_rows(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ..
         if short or (text_of(leading) == text_of(number) and (least is None or has != least)):
             lines = "columns" if by_columns else "rows"
             words = f"as the leading dimension of {matrix}, whose {lines} have {text_of(length)} elements"
-            yield Bug("wrong-leading-dimension", launch.line, f"{launch.name} is passed {text_of(leading)} {words}")
+            message = f"{launch.name} is passed {text_of(leading)} {words}"
+            yield Bug("wrong-leading-dimension", launch.line, message, "C" if short else "")

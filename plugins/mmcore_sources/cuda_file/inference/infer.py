@@ -47,6 +47,7 @@ class Inferred:
         bugs: the bugs of host code that is not CUDA C++.
         launched_sizes: the sizes with which the program launches the kernel; None if they are not known.
         line: the line of its launch in the file; 0 if there is none.
+        shows_storage: True if the lengths that the source steps by show how the matrices are stored.
         batch_faults: the lines and sentences of wrong steps to the next product of a batch.
     """
 
@@ -59,6 +60,7 @@ class Inferred:
     launched_sizes: Sizes | None = None
     line: int = 0
     batch_faults: tuple[tuple[int, str], ...] = ()
+    shows_storage: bool = False
 
 
 def infer(
@@ -107,7 +109,9 @@ def infer(
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
     faults = tuple((step.line, fault) for step, fault in of_batch if fault)
     line = kernel.launch.line if kernel.launch is not None and not kernel.launch.file else 0
-    return Inferred(attributes, notes, product.unusual, warnings, factors, (), sizes, line, faults)
+    return Inferred(
+        attributes, notes, product.unusual, warnings, factors, (), sizes, line, faults, product.shows_storage
+    )
 
 
 def _fixed_sizes(

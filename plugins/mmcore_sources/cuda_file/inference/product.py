@@ -15,6 +15,7 @@ from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.arithmetic import uses_tensor_cores
+from mmcore_sources.cuda_file.inference.column_lengths import steps_by_columns
 from mmcore_sources.cuda_file.inference.derived_numbers import derived_numbers, with_derived_numbers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
@@ -58,6 +59,7 @@ class Product:
         scales: alpha and beta.
         factors: the constant factors of the source, which alpha and beta may mean.
         column_major: the matrices stored by columns.
+        shows_storage: True if the lengths of their columns show it.
         unusual: the unusual readings of the source.
         chosen: the choices for what the source leaves open, without template parameters that are sizes.
         launched: the launch's values of those.
@@ -70,6 +72,7 @@ class Product:
     scales: Mapping[str, float]
     factors: Mapping[str, Factor]
     column_major: str
+    shows_storage: bool
     unusual: tuple[Unusual, ...]
     chosen: Open
     launched: Mapping[str, int]
@@ -110,6 +113,7 @@ def product_of(kernel: SourceKernel) -> Product:
         scales=scales,
         factors=factors,
         column_major=columns,
+        shows_storage=columns == "ABC" and steps_by_columns(kernel, roles),
         unusual=(
             *_unusual(kernel, roles, columns, adds=adds and scales["beta"] == 1),
             *_without({*takes} - passed - given.keys(), kernel, roles, scales),
@@ -185,7 +189,9 @@ def _storage(kernel: SourceKernel, roles: Roles, of_fragments: str) -> tuple[str
     if kernel.maps:
         tensor_cores = uses_tensor_cores(kernel.source, kernel.function)
         return stored_columns(kernel.body, kernel.launch, roles, kernel.maps, tensor_cores=tensor_cores)
-    if reads_b_by_columns(kernel.body, roles.pointers, set(roles.sizes)):
+    if steps_by_columns(kernel, roles):
+        columns, what, why = "ABC", "storage", "as the source steps over A, B and C"
+    elif reads_b_by_columns(kernel.body, roles.pointers, set(roles.sizes)):
         columns, what, why = "B", "storage of B", "as the source steps over B"
     elif reads_a_by_columns(kernel.body, roles.pointers, roles.sizes):
         columns, what, why = "A", "storage of A", "as the source steps over A"
