@@ -276,6 +276,27 @@ def test_a_guard_of_vectors_guards_no_remainder(sizes: str, answer: str, folder:
     assert run("--no-hints").stdout.splitlines()[-1] == answer
 
 
+@pytest.mark.parametrize(("depth", "answer"), [(128, "TEST PASS if k is a multiple of 4"), (126, "TEST FAIL")])
+def test_words_of_small_elements_divide_the_rows_that_they_are_read_from(depth: int, answer: str, folder: Path) -> None:
+    text = """
+__global__ void mm(const int8_t *A, const int8_t *Bt, int *C, int M, int N, int K)
+{
+    int row = blockIdx.y * 8 + threadIdx.y, column = blockIdx.x * 8 + threadIdx.x, sum = 0;
+    if (row >= M || column >= N) return;
+    const int *a = reinterpret_cast<const int *>(A + row * K), *b = (const int *)(Bt + column * K);
+    for (int p = 0; p < K / 4; p++) sum = __dp4a(a[p], b[p], sum);
+    C[row * N + column] = sum;
+}
+int main()
+{
+    const int M = 64, N = 96, K = DEPTH;
+    mm<<<dim3((N - 1) / 8 + 1, (M - 1) / 8 + 1), dim3(8, 8)>>>(A, B, C, M, N, K);
+}
+"""
+    (folder / "my.cu").write_text(text.replace("DEPTH", str(depth)))
+    assert run("--no-hints").stdout.splitlines()[-1] == answer
+
+
 def test_the_lines_that_leave_remainders_out_are_named(folder: Path) -> None:
     tiled = """__global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -309,6 +330,8 @@ int main()
         ("ceil(m / (16 * bx // 32)), ceil(n / 16)", False, {}),
         ("max(1, m // 16)", True, {}),
         ("ceil(n // 4 / 16), ceil(m / 16)", False, {"n": 4}),
+        ("(n - 1) // bx + 1, 1 + m // by", False, {}),
+        ("(n - 1) // bx + 1, (m - 16) // 16 + 1", True, {}),
     ],
 )
 def test_a_quotient_of_a_size_alone_rounds_a_grid_down(grid: str, rounds_down: bool, vectors: dict[str, int]) -> None:

@@ -219,6 +219,9 @@ class LaunchText:
             match node:
                 case ast.BinOp(left, ast.FloorDiv()) if within == rounded_up and names_in(left) & {"m", "n", "k"}:
                     yield node
+            if (quotient := _with_one_more(node)) is not None:
+                waiting += [(quotient.left, within), (quotient.right, within)]
+                continue
             within |= isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ceil"
             waiting += [(each, within) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
 
@@ -234,6 +237,22 @@ class LaunchText:
             cluster=self.cluster,
         )
         return replace(ordinary, entry=entry)
+
+
+def _with_one_more(node: ast.expr) -> ast.BinOp | None:
+    """Return the quotient in ``n // 16 + 1`` or ``(n - 1) // 16 + 1``, which is not less than one that is rounded up.
+
+    None for another sum, as ``(n - 16) // 16 + 1``.
+    """
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else ()
+    more = any(isinstance(each, ast.Constant) and isinstance(each.value, int) and each.value >= 1 for each in sides)
+    for each in sides if more else ():
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv):
+            match each.left:
+                case ast.BinOp(_, ast.Sub(), right) if not (isinstance(right, ast.Constant) and right.value == 1):
+                    return None
+            return each
+    return None
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,15 @@ from mmcore_cuda.cuda_source.tree import LOOPS, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.roles import scalar_type
 
 _FRAGMENT = re.compile(
     r"fragment ?< ?(?:\w+::)*matrix_([ab]) ?, ?([^,<>]+), ?([^,<>]+), ?([^,<>]+),[^<>]*?(row|col)_major ?>"
 )
-_VECTOR = re.compile(r"\b(?:float|double|int|(?:__)?half)([24])\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*\(?&?\(?(\w+)")
+_CAST = re.compile(r"\b((?:unsigned )?\w+?)([24]?)\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*\(?&?\(?(\w+)")
 ROWS = {"A": "k", "B": "n", "C": "n"}
 """The size that is the length of each matrix's rows."""
+_COLUMNS = {"A": "m", "B": "k", "C": "m"}  # the length of each matrix's columns
 _BY_COLUMNS = re.compile(r"\bmem_col_major\b")
 
 
@@ -32,14 +34,27 @@ def whole_fragments(source: Program, body: Body) -> dict[str, int]:
     return {name: edge for name, edge in edges if edge}
 
 
-def cast_vectors(body: Body, pointers: Mapping[str, str]) -> dict[str, int]:
-    """Return the elements of the vectors that a kernel casts rows of its matrices to, by the size that they divide."""
-    lengths = {name: ROWS[matrix] for matrix, name in pointers.items() if matrix in ROWS}
+def cast_vectors(body: Body, pointers: Mapping[str, str], by_columns: str) -> dict[str, int]:
+    """Return the elements of the vectors or words that a kernel casts its matrices to, by the size that they divide.
+
+    ``by_columns`` are the matrices that are stored by columns.
+    """
+    lengths = {name: (_COLUMNS if matrix in by_columns else ROWS)[matrix]
+               for matrix, name in pointers.items() if matrix in ROWS}  # fmt: skip
+    elements = {each.name: _bits(each.type) for each in body.function.parameters}
     found = dict[str, int]()
-    for width, name in _VECTOR.findall(text_of(body.function.body)):
-        if size := lengths.get(name, ""):
-            found[size] = max(found.get(size, 1), int(width))
+    for word, count, name in _CAST.findall(text_of(body.function.body)):
+        size, element = lengths.get(name, ""), elements.get(name, 0)
+        width = _bits(word) * int(count or 1) // element if size and element else 1
+        if width > 1:
+            found[size] = max(found.get(size, 1), width)
     return found
+
+
+def _bits(word: str) -> int:
+    """Return the bits of a scalar type of C; 0 of another type."""
+    number = re.search(r"\d+$", scalar_type(word))
+    return int(number[0]) if number is not None else 0
 
 
 def single_fragment(source: Program, body: Body) -> tuple[FixedSizes, str] | None:

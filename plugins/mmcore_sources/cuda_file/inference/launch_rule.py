@@ -104,11 +104,13 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     of_user = numbers_of_user(kernel.function, launch)
     passed = program_numbers(source, kernel.function, instance_launches(kernel))
     launched = {name: number for name, number in passed.items() if name.partition(".")[0] not in of_user}
+    numbers = {**launched, **product.launched}
+    columns = str(given.get("column_major", product.column_major))
     return LaunchRule(
         block=block,
         text=replace(text, tile=counted_tile(kernel, roles, text)),
         constraints=tuple(constraints),
-        program_sizes=program_sizes(source, body, launch, roles, text, values, {**launched, **product.launched}),
+        program_sizes=program_sizes(source, body, launch, roles, text, values, numbers, columns),
         size_notes=tuple(size_notes),
         notes=tuple(notes),
         warnings=tuple(warnings),

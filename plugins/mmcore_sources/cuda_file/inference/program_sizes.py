@@ -56,14 +56,15 @@ def program_sizes(
     rule: LaunchText,
     values: Mapping[str, Any],
     numbers: Mapping[str, int],
+    by_columns: str,
 ) -> tuple[Constraint, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing guards remainders.
 
     A guard in a kernel guards none where the grid is rounded down, and only whole vectors and fragments of ``wmma``.
 
     ``values`` contains the extents of the block and the config, ``numbers`` those that the launch passes, by parameter,
-    also of the template. The result is what the host function asks for, if it does. It is empty if the program has
-    remainders, or sizes that are not known.
+    also of the template. ``by_columns`` are the matrices that are stored by columns. The result is what the host
+    function asks for, if it does. It is empty if the program has remainders, or sizes that are not known.
     """
     if launch is not None:
         tiles = tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)})
@@ -84,7 +85,7 @@ def program_sizes(
     counted = {} if found else {role: _counted(source, body, launch, roles, role) for role in "mn"}
     steps = {role: found.get(role, 1) for role in "mn"} | counted
     if not rule.rounds_down and not any(each > 1 for each in counted.values()) and guards(body, set(roles.sizes)):
-        if vectors := rule.vectors | cast_vectors(body, roles.pointers):
+        if vectors := rule.vectors | cast_vectors(body, roles.pointers, by_columns):
             return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         fragments = whole_fragments(source, body)
         if not fragments:
