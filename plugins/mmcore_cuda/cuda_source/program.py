@@ -30,7 +30,7 @@ from mmcore_cuda.cuda_source.tree import (
     walk,
 )
 
-_TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?:<[\w:, ]*>)?(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
+_TYPE = r"((?:const )?(?:(?:(?:un)?signed|long) )*\w+(?:<[\w:, ]*>)?(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
 _LENGTHS = r"((?: ?\[[^\[\]]+\]){0,2})"  # of an array, or of an array of arrays
 _TYPEDEF = re.compile(rf"typedef {_TYPE} ?\b(\w+){_LENGTHS};")
 _ALIAS = re.compile(rf"using (\w+) ?= ?{_TYPE}{_LENGTHS};")

@@ -11,7 +11,7 @@ from mmcore_cuda.cuda_source.program import Program
 from mmcore_sources.cuda_file.inference.arithmetic import rounded_products, shown_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open
-from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles, scalar_type
 
 DIGITS = {"float16": "have 11 bits and end at 65504", "bfloat16": "have 8 bits"}
 """The digits of narrow sums, by their type."""
@@ -54,7 +54,12 @@ def element_types(
         if "complex" in word.casefold():
             raise InvalidKernel(f"the elements of {matrix} are of type {word}: products of complex numbers are not run")
         if word not in ELEMENTS:
-            known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
+            multiplied = ", ".join(dict.fromkeys(ELEMENTS.values()))
+            if scalar := scalar_type(word):
+                bits = "; --dtype float16 or bfloat16 if they are the bits of such numbers"
+                of_type = f"the elements of {matrix} are of type {word}; only products of {multiplied} are run"
+                raise InvalidKernel(of_type + bits * (scalar in ("int16", "uint16")))
+            known = f"none of {multiplied}; give one with {option}"
             raise LacksOption(
                 f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
             )
