@@ -24,6 +24,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
+from mmcore_sources.cuda_file.inference.looped_launches import looped_launch
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.passed_steps import PassedSteps
 from mmcore_sources.cuda_file.inference.product import Product, product_of
@@ -101,13 +102,15 @@ def infer(
     notes = (*of_choice, *product.notes, *launch.size_notes, *fixed_notes, *product.type_notes, *launch.notes)
     of_batch = _batch_faults(kernel, product)
     steps = (str(step) for step, fault in of_batch if not fault)
-    several = product.roles.batch and not is_one_product(kernel.launched)
+    looped = looped_launch(kernel, product.roles) if not product.roles.batch else None
+    several = looped is not None or (product.roles.batch and not is_one_product(kernel.launched))
     others = (f"{NOT_RUN}all products of the batch but the first",) if several else ()
     warnings = (*launch.warnings, *_warnings(kernel, product), *steps, *others)
     factors = {name: each.value for name, each in product.factors.items()}
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None
     faults = tuple((step.line, fault) for step, fault in of_batch if fault)
+    faults += tuple(looped.faults()) if looped is not None else ()
     line = kernel.launch.line if kernel.launch is not None and not kernel.launch.file else 0
     return Inferred(
         attributes, notes, product.unusual, warnings, factors, (), sizes, line, faults, product.shows_storage
