@@ -56,9 +56,11 @@ def element_types(
         if word not in ELEMENTS:
             multiplied = ", ".join(dict.fromkeys(ELEMENTS.values()))
             if scalar := scalar_type(word):
-                bits = "; --dtype float16 or bfloat16 if they are the bits of such numbers"
                 of_type = f"the elements of {matrix} are of type {word}; only products of {multiplied} are run"
-                raise InvalidKernel(of_type + bits * (scalar in ("int16", "uint16")))
+                if scalar not in ("int16", "uint16"):
+                    raise InvalidKernel(of_type)
+                bits = f"{of_type}; {option} names the type whose bits they are"
+                raise LacksOption(bits, f"{option} bfloat16", f"{option} float16")
             known = f"none of {multiplied}; give one with {option}"
             raise LacksOption(
                 f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
