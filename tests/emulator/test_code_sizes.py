@@ -12,6 +12,8 @@ import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.api import cell
+from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
 from mmcore.errors import TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
@@ -22,7 +24,7 @@ from mmcore.verdict import judged
 from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
-from mmcore_emulator.adapter.examination_report import WORK, Examination
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
 from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
 from mmcore_emulator.adapter.proof import prove_cell
@@ -268,6 +270,15 @@ def test_a_verdict_names_the_lines_that_no_size_executes(tmp_path: Path) -> None
     assert sentence in result.to_json()["warnings"]
     assert not any(sentence in each for each in view.messages)
     assert prove_cell(requested, open_device("emulator"), nameless).to_json()["not_executed"]
+
+
+def test_a_warning_names_its_size_unless_all_sizes_have_it() -> None:
+    common, own = (Violation("benign-race", "thread (0, 0, 0) writes", "C", "own.cu", line) for line in (8, 9))
+    whole = Tried(Cell("own", 16, 16, 16), "whole tiles", warnings=(common,))
+    remainders = Tried(Cell("own", 17, 17, 17), "remainders", warnings=(own, common))
+    part = Tried(Cell("own", 99, 99, 99), "large", is_part=True)
+    expected = {common, replace(own, message=f"at 17×17×17, {own.message}")}
+    assert set(Examination((whole, remainders, part)).warnings) == expected
 
 
 @pytest.mark.parametrize("constraints", [(), (Square(),)])

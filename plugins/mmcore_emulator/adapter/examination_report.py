@@ -27,6 +27,10 @@ def refusal(violations: Iterable[Violation], size: str) -> str:
     return next((f"the assertion in line {line} fails at {size}" for line in lines), "")
 
 
+def _place(violation: Violation) -> object:
+    return violation.kind, violation.array, violation.source, violation.line
+
+
 @dataclass(frozen=True)
 class Tried:
     """A product that was run, and its faults."""
@@ -93,7 +97,11 @@ class Examination:
     @property
     def is_observed(self) -> bool:
         """True if the accesses of a product were observed, which shows hazards."""
-        return any(not (each.is_part or each.is_plain or each.refusal) for each in self.tried)
+        return bool(self._observed)
+
+    @property
+    def _observed(self) -> list[Tried]:
+        return [each for each in self.tried if not (each.is_part or each.is_plain or each.refusal)]
 
     @property
     def faults(self) -> tuple[Violation, ...]:
@@ -106,10 +114,13 @@ class Examination:
 
     @property
     def warnings(self) -> tuple[Violation, ...]:
-        """The warnings of the products, the first about each array in a line."""
+        """The warnings of the products, the first about each array in a line; one that not all have names its size."""
+        observed = [{_place(each): each for each in reversed(tried.warnings)} for tried in self._observed]
         first = dict[object, Violation]()
-        for each in (each for tried in self.tried for each in tried.warnings):
-            first.setdefault((each.kind, each.array, each.source, each.line), each)
+        for tried, warnings in zip(self._observed, observed, strict=True):
+            for place, each in reversed(warnings.items()):
+                of_all = all(place in others for others in observed)
+                first.setdefault(place, each if of_all else replace(each, message=f"at {tried}, {each.message}"))
         return tuple(first.values())
 
     @property

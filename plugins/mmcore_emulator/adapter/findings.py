@@ -160,8 +160,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
     if not sized:
         looked.append(examination.refused)
     # A warning about one line is shown once, for all sizes.
-    by_line = {each.partition("\n")[0]: each for each in (*warnings, *map(str, examination.warnings))}
-    warnings = list(by_line.values())
+    places = {each.partition(": ")[0] for each in warnings}
+    warnings += [each for each in map(str, examination.warnings) if each.partition(": ")[0] not in places]
     if (lines := missing_lines(examination.not_executed)) and not examination.limit:
         warnings.append(f"{NOT_EXECUTED}{lines}")
     text = "\n".join(filter(None, looked))
