@@ -105,6 +105,14 @@ def test_the_products_that_are_missing_or_too_many_are_named(tmp_path: Path, sen
     assert made.sentences == [f"C[0][0] {sentence}", "576 of 576 elements are wrong"]
 
 
+def test_an_index_of_a_matrix_that_is_stored_by_columns_is_explained(tmp_path: Path) -> None:
+    own = kernel(tmp_path, (TERM, TERM), column_major="A")
+    sentence = prove_cell(Cell(own.name, 24, 24, 24, device="emulator", seed=1), Emulator(), own).sentences[0]
+    has, _, clause = sentence.partition("; ")
+    assert has == "C[0][0] has A[k][0]·B[k][0] instead of A[0][k]·B[k][0] for k = 0 to 23"
+    assert clause == "stored by columns, A[i][j] has the index j * m + i"
+
+
 def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
     variants = {
         PROVED: (RIGHT, 0),

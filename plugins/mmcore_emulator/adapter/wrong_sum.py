@@ -56,7 +56,19 @@ class WrongSum:
 
         ``differs`` runs the kernel on other residues and returns the difference of the element.
         """
-        return next(filter(None, self._hypotheses()), "") or self._first_wrong_row(differs)
+        text = next(filter(None, self._hypotheses()), "") or self._first_wrong_row(differs)
+        return text and text + self._storage(text)
+
+    def _storage(self, text: str) -> str:
+        """Return a clause with the index of an element of each matrix in ``text`` that is stored by columns."""
+        columns = {"A": ("m", "lda"), "B": ("k", "ldb"), "C": ("m", "ldc")}
+        of_matrix = [(label, *columns[label]) for label in sorted(self.problem.column_major) if f"{label}[" in text]
+        indexes = [
+            f"{label}[i][j] has the index j * {rows if is_packed else ld} + i"
+            for label, rows, ld in of_matrix
+            for is_packed in [getattr(self.problem, ld) in (0, getattr(self.problem, rows))]
+        ]
+        return f"; stored by columns, {' and '.join(indexes)}" if indexes else ""
 
     def _hypotheses(self) -> Iterator[str]:
         terms = self._terms(self._row(self.row), self._column(self.column))
