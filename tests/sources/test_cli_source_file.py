@@ -386,7 +386,7 @@ def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: st
 
 def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
     sizes = "#pragma once\nconstexpr int STEP = 4;\n#ifndef EDGE\n#define EDGE (2 * STEP)\n#endif\n"
-    (folder / "sizes.h").write_text(sizes)
+    (folder / "sizes.h").write_text(sizes, "utf-8-sig")  # as some editors mark UTF-8
     text = '#include "sizes.h"\n' + RIGHT.replace("blockDim.x", "EDGE").replace("blockDim.y", "EDGE")
     (folder / "edge.cu").write_text(text)
     result = emulated("run edge.cu --size 20")
@@ -394,6 +394,16 @@ def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
     assert "(its default in line 4 of sizes.h)" in result.stderr
     (folder / "sizes.h").write_text("enum { EDGE = 16 };\n")
     assert referenced_kernel("edge.cu").usual_configs[0].block == (16, 16, 1)
+
+
+def test_parentheses_around_the_grid_and_the_block_are_refused_as_by_nvcc(folder: Path) -> None:
+    launch = "mul<<<(dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16))>>>(a, b, c, m, n, k);"
+    (folder / "lone.cu").write_text(
+        f"{RIGHT}void host(float *a, float *b, float *c, int m, int n, int k)\n{{ {launch} }}\n"
+    )
+    result = emulated("run lone.cu --size 20")
+    assert "block 16×16 (as launched in line" in " ".join(result.stderr.split())
+    assert re.search(r"warning: host-syntax at lone.cu:\d+: .* parentheses .*, <<<grid, block>>>; nvcc", result.stdout)
 
 
 def test_a_header_that_is_nowhere_is_left_out_if_the_kernel_compiles_without_it(folder: Path) -> None:

@@ -278,8 +278,16 @@ def _launch(node: Node) -> HostLaunch:
     name, template = ("", ()) if called is None else instance_of(called)
     geometry = [child for child in node.children if child.type == "kernel_call_syntax"]
     passed = () if arguments is None else tuple(children_without_comments(arguments))
-    extents = tuple(children_without_comments(geometry[0])) if geometry else ()
+    extents = tuple(lone_configuration(geometry[0]) or children_without_comments(geometry[0])) if geometry else ()
     return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
+
+
+def lone_configuration(configuration: Node) -> list[Node]:
+    """Return the grid and the block of ``<<<(grid, block)>>>``, which nvcc refuses; none of other configurations."""
+    inner = children_without_comments(configuration)
+    for kind in ("parenthesized_expression", "comma_expression"):
+        inner = children_without_comments(inner[0]) if len(inner) == 1 and inner[0].type == kind else []
+    return inner
 
 
 def _macro(node: Node, defined: Macros) -> Macro:

@@ -7,6 +7,7 @@ files itself, and finds headers beside an edited one as it would beside the orig
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -193,7 +194,10 @@ class Project:
     def _file(self, path: str) -> EditableSource | None:
         if path not in self._files and not below(path, self._installed):
             try:
-                self._files[path] = EditableSource(read_bytes(path, TEXT_BYTES))
+                content = read_bytes(path, TEXT_BYTES)
             except OSError:
                 return None
+            self._files[path] = EditableSource(content.removeprefix(codecs.BOM_UTF8))
+            if content.startswith(codecs.BOM_UTF8):
+                self._edited.add(path)  # NVRTC refuses the mark
         return self._files.get(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.errors import CompileError, InvalidKernel, MmcoreError, SeveralKernels
-from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.program import lone_configuration, read_program
 from mmcore_cuda.cuda_source.tree import parse, walk
 from mmcore_cuda.nvrtc.bindings import Rejected, SourceRejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
@@ -99,6 +99,10 @@ def uncompiled_kernels(path: Path, text: str, given: Mapping[str, Any]) -> Itera
 
 def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[Bug]:
     """Find syntax errors of host code, which is not compiled: the compiler and the grammar of CUDA C++ report each."""
+    for node in walk(parse(text.encode())):
+        if node.type == "kernel_call_syntax" and lone_configuration(node):
+            message = "a launch has a grid and a block without parentheses around them, <<<grid, block>>>"
+            yield Bug("host-syntax", node.start_point.row + 1, f"{message}; nvcc refuses it")
     nodes = [node for node in walk(parse(text.encode())) if node.is_missing or node.type == "ERROR"]
     lines = {row + 1 for node in nodes for row in (node.start_point.row, node.end_point.row, node.end_point.row + 1)}
     if not lines:

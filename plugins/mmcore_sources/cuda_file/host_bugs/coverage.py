@@ -29,7 +29,9 @@ def uncovered_product(host: HostCode, launch: HostLaunch, inferred: Inferred) ->
     together, such as those of a loop that moves the pointers.
     """
     kernel, note = host.kernel(launch), next((each for each in inferred.notes if each.what == "grid"), None)
-    if note is None or note.guessed or kernel is None or "gridDim" in text_of(kernel.body) or _moves(host, launch):
+    if note is None or note.guessed or kernel is None or len(launch.geometry) < 2:
+        return
+    if "gridDim" in text_of(kernel.body) or _moves(host, launch):
         return
     launched, block = (host.extents(each, launch.scope) for each in launch.geometry[:2])
     sizes = _sizes(host, launch, inferred)
