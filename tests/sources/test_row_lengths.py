@@ -120,5 +120,5 @@ int main()
     monkeypatch.chdir(tmp_path)
     Path("counted.cu").write_text(text)
     result = command("run", "counted.cu", "--device", "emulator", "--quiet")
-    last = "TEST FAIL" if verdict else "TEST PASS if m, n and k are multiples of 8"
+    last = "TEST FAIL" if verdict else "TEST PASS if m and n are multiples of 8"
     assert (result.exit_code, last in result.output) == (verdict, True), result.output

@@ -186,7 +186,7 @@ int main()
 
 @pytest.mark.parametrize(
     ("size", "answer"),
-    [("32 * 8", "TEST PASS if m, n and k are multiples of 16"), ("8 * 25", "TEST FAIL"), ("read()", "TEST FAIL")],
+    [("32 * 8", "TEST PASS if m and n are multiples of 16"), ("8 * 25", "TEST FAIL"), ("read()", "TEST FAIL")],
 )
 def test_the_sizes_of_a_program_may_be_members_of_structures(size: str, answer: str, folder: Path) -> None:
     (folder / "my.cu").write_text(STRUCTURES.replace("SIZE", size))
@@ -384,6 +384,14 @@ int main()
 def test_a_loop_says_what_k_is_a_multiple_of(filled: int, options: str, answer: str, folder: Path) -> None:
     (folder / "my.cu").write_text(STEPS.replace("FILLED", str(filled)))
     assert run(options).stdout.splitlines()[-1] == answer
+
+
+def test_products_of_fewer_steps_say_what_k_is_a_multiple_of(folder: Path) -> None:
+    text = STEPS.replace("FILLED", "1").replace("t < k / 8", "t < (k + STEP - 1) / STEP")
+    text = text.replace("float sum = 0;", "const int STEP = 8;\n    float sum = 0;")
+    assert text.count("STEP") == 3
+    (folder / "my.cu").write_text(text)
+    assert run().stdout.splitlines()[-1] == "TEST PASS if m and n are multiples of 16 and k is a multiple of 8"
 
 
 @pytest.mark.parametrize(

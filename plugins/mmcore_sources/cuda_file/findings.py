@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.constraints import Multiple, Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
@@ -52,7 +56,8 @@ def findings(result: Result, extent: str) -> Findings | None:
         not_tried = fixed.why_smaller(cell.m, cell.n, cell.k) or "the source fixes them"
     elif extent == "all":
         not_tried = next((each.why for each in file.kernel.constraints if isinstance(each, LaunchedIf)), "")
-    sizes = tuple(_one_step(result, file.kernel)) if extent in ("all", "size") else ()
+    steps = itertools.chain(_one_step(result, file.kernel), _smaller_step(result, file.kernel))
+    sizes = tuple(steps) if extent in ("all", "size") else ()
     return Findings("", tuple(violations), tuple(warnings), sizes, not_tried=not_tried)
 
 
@@ -73,6 +78,29 @@ def _one_step(result: Result, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
             if is_clean(measured(cell), kernel):
                 sizes = {name: getattr(cell, name) for name in SIZES}
                 yield {**sizes, "why": "one step along k", "right": True}
+
+
+def _smaller_step(result: Result, kernel: Kernel) -> Iterator[Mapping[str, Any]]:
+    """Yield a right product whose k is a multiple of a smaller number than its program's are, if there is one."""
+    if any(isinstance(each, Square) for each in kernel.constraints):
+        return
+    config = result.cell.config_of(kernel)
+    multiples = (each for each in kernel.program_sizes if isinstance(each, Multiple))
+    least = next((each.step(config) for each in multiples if "k" in each.sizes), 1)
+    step = math.gcd(least, result.cell.k, *(each["k"] for each in result.sizes if each["right"]))
+    small, right = small_cell(result.cell, kernel), None
+    while step % 2 == 0 and (cell := _right_beyond(small, kernel, least, step // 2)) is not None:
+        step, right = step // 2, cell
+    if right is not None:
+        sizes = {name: getattr(right, name) for name in SIZES}
+        yield {**sizes, "why": f"multiples of {step} along k", "right": True}
+
+
+def _right_beyond(cell: Cell, kernel: Kernel, least: int, step: int) -> Cell | None:
+    """Return the product of one step more along k than the least if it is right, without hazards; else None."""
+    problem = kernel.square_problem(least, kernel.config(**cell.config))
+    other = at_sizes(cell, kernel, problem.m, problem.n, least + step)
+    return other if is_clean(measured(other), kernel) else None
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:
