@@ -74,3 +74,42 @@ def test_a_right_square_product_is_not_the_cause_where_the_grid_makes_more_passe
     output = command("run", "my.cu", "--device", "emulator", "-q").stdout
     assert "(more than one pass of the grid)" in output
     assert "hint: at 512×512×512, where the grid makes one pass, the product is right" in output
+
+
+STEPS = """
+#define T 128
+#define S 8
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    int row = blockIdx.y * T + threadIdx.y * 8, column = blockIdx.x * T + threadIdx.x * 8;
+    float sums[8][8] = {};
+    for (int p = 0; p < K; p += S) {
+        for (int i = 0; i < S; i++)
+            for (int y = 0; y < 8; y++)
+                for (int x = 0; x < 8; x++) sums[y][x] += A[(row + y) * K + p + i] * B[i * N + column + x];
+        B += S * N;
+    }
+    for (int y = 0; y < 8; y++)
+        for (int x = 0; x < 8; x++) C[(row + y) * N + column + x] = sums[y][x];
+}
+int main()
+{
+    for (int s : {128, 256}) mul<<<dim3(s / T, s / T), dim3(16, 16)>>>(a, b, c, s, s, s);
+}
+"""
+EQUAL = "hint: the product is right where n = k, as at "
+
+
+@pytest.mark.parametrize(
+    ("length", "verdict", "hints"),
+    [("N", "TEST PASS if m and n are multiples of 128 and k is a multiple of 8", False), ("K", "TEST FAIL", True)],
+)
+def test_a_kernel_of_squares_is_run_with_different_sides_of_its_multiples(
+    length: str, verdict: str, hints: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial.ALL_SECONDS", 0.1)
+    text = STEPS.replace("S * N", f"S * {length}").replace("B[i * N", f"B[i * {length}")
+    Path("my.cu").write_text(text)
+    output = command("run", "my.cu", "--device", "emulator").stdout
+    assert (output.splitlines()[-1], EQUAL in output) == (verdict, hints), output
+    assert "whole tiles of different sides" in output

@@ -20,6 +20,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Instruction
 
 _LONG_K = 575  # modulo 64, all bits are set: loops over a remainder take all their turns
+_DEPTHS = (64, 96, 128, 160, 192, 256, 384, 512)
 _ELEMENTS = 4  # of C that a thread may compute along each axis
 BLOCKS = "its first and last block were run"
 PASSES = "more than one pass of the grid"
@@ -61,6 +62,18 @@ class UsualSizes(AllowedSizes):
         """Yield the squares from some sizes up, also those that the kernel's own program does not use."""
         kernel = replace(self.kernel, program_sizes=())
         yield from (kernel.square_problem(least, self.config) for least in leasts)
+
+    def unequal_of_program(self) -> Iterator[Size]:
+        """Yield the least product of three different sides that the kernel's own program uses.
+
+        Squares alone do not show a length of rows in the place of another one.
+        """
+        rows, columns = self.tile
+        sides = ((rows * down, columns * along) for down, along in itertools.product((1, 2, 3), repeat=2))
+        sizes = sorted(((m, n, k) for m, n in sides for k in _DEPTHS if len({m, n, k}) == 3), key=math.prod)
+        used = [each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config)]
+        observed = list(self.first("whole tiles of different sides", used))
+        yield from observed or map(self._affordable, self.first("whole tiles of different sides", used, PLAIN))
 
     def whole_passes(self, k: int) -> list[Size]:
         """Return sizes of whole tiles with more than one pass of the grid, and a k, that may be run in any case."""

@@ -20,6 +20,7 @@ from mmcore_sources.cuda_file.hints.asserted_sizes import allowed_sizes
 from mmcore_sources.cuda_file.hints.counted_steps import counted_loop
 from mmcore_sources.cuda_file.hints.endless_loops import endless_loop
 from mmcore_sources.cuda_file.hints.equal_blocks import equal_blocks
+from mmcore_sources.cuda_file.hints.equal_sizes import equal_sizes
 from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_call
 from mmcore_sources.cuda_file.hints.fixed_rows import fixed_rows, right_with_rows
 from mmcore_sources.cuda_file.hints.larger_shared import is_guess_too_small, larger_shared
@@ -85,7 +86,7 @@ def hints(result: Result) -> Iterator[str]:
             break
     found += tiles
     if not any(each.startswith("hint") for each in found):
-        found += own_sizes(result, file)
+        found += [*own_sizes(result, file)] or equal_sizes(result, file)
     if not _names_a_change(found) and is_without_remainder(found):
         found += remainder_repairs(result, file.kernel)
     fruitless = [each for each in found if each.endswith(NONE_RIGHT)]
