@@ -38,3 +38,20 @@ def test_a_size_in_vectors_is_a_quotient_of_multiples() -> None:
     assert found.arguments == ("A", "B", "C", "m", Scalar("n/4"), "k")
     assert Multiple("n", 4) in found.constraints
     assert scalar_value(Scalar("n/4"), Problem(3, 20, 5), found.usual_configs[0]) == 5
+
+
+def test_a_grid_of_vectors_that_rounds_down_is_named_with_what_the_vectors_need() -> None:
+    text = TEXT.replace("float4 *", "float *").replace("N4", "N").replace("= blockIdx.x * 8 + threadIdx.x", "= COLUMN")
+    text = text.replace("COLUMN", "(blockIdx.x * 8 + threadIdx.x) * 4")
+    text = text.replace("B[p * N + column]", "*(const float4 *)&B[p * N + column]").replace(
+        "C[row", "*(float4 *)&C[row"
+    )
+    launch = "mm<<<dim3((n / 4) / 8, (m + 7) / 8), dim3(8, 8)>>>(A, B, C, m, n, k);"
+    host = f"int main() {{ int m = 51, n = 52, k = 30; float *A, *B, *C; {launch} }}\n"
+    Path("my.cu").write_text(text + host)
+    output = mmcore("run", "my.cu", "--device", "emulator").stdout
+    assert (
+        "with the grid ceil(n // 4 / 8), ceil(m / 8) instead of n // 4 // 8, ceil(m / 8), which rounds down" in output
+    )
+    assert "vectors of 4 elements need multiples of 4 for n" in output
+    assert "TEST FAIL" in output

@@ -12,15 +12,22 @@ from mmcore.kernel.problem import dtype_named
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, hint_of, is_clean, measured, size_of, small_cell
+from mmcore_sources.cuda_file.repairs.grids import rounded_up_grid
 
 _BYTES = re.compile(r"no multiple of (\d+), for ")
 
 
 def vector_rows(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield a size at which a kernel with misaligned vectors is right, near the one at which it is wrong."""
+    """Yield a size at which a kernel with misaligned vectors is right, near the one at which it is wrong.
+
+    Where none is, its grid may be rounded down, too.
+    """
     if (found := right_in_vectors(result, file.kernel)) is not None:
         cell, need = found
         yield hint_of(f"the product is right at {size_of(cell)}: {need}", cell)
+    elif (up := rounded_up_grid(file.kernel)) and (found := right_in_vectors(result, up[0])) is not None:
+        cell, need = found
+        yield f"hint: the product is right at {size_of(cell)} with {up[1]}; {need}"
 
 
 def right_in_vectors(result: Result, kernel: Kernel) -> tuple[Cell, str] | None:
