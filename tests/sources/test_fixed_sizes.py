@@ -251,6 +251,9 @@ def test_a_size_that_is_an_extent_of_the_block_is_kept() -> None:
         (EDGES, "65x65x65", 0),  # the source's are three constants
         (EDGES.replace("row >= M || column >= N", "row >= M || column >= N - 1"), "65x66x64", 1),
         (EDGES.replace("i < K", "i < 3074"), "65x66x64", 2),
+        (re.sub("128|512", "256", TILES), "32x64x48", 0),  # three constants of one value
+        (re.sub(r"\bN\b", "M", TILES.replace("#define N 128\n", "")), "32x64x48", 2),
+        (re.sub(r"\bN\b", "M", TILES.replace("#define N 128\n", "")), "32x32x48", 0),
     ],
 )
 def test_a_source_is_compiled_for_the_size_that_the_user_names(

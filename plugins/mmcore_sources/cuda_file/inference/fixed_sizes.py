@@ -42,7 +42,7 @@ class FixedSizes:
 
     With a ``rule``, it can also be compiled for smaller sizes: these shortened by whole tiles, which keeps their
     remainders, or divided by a power of two. The blocks of the grid are fewer in proportion. It is compiled for other
-    sizes that are ``asked`` for if the grid grows with them.
+    sizes that are ``asked`` for if the grid grows with them. Those ``of_one`` constant, such as "mn", are to be equal.
     """
 
     m: int
@@ -50,6 +50,7 @@ class FixedSizes:
     k: int
     rule: LaunchText | None = None
     asked: Sizes | None = None
+    of_one: str = ""
 
     @property
     def description(self) -> str:
@@ -76,8 +77,8 @@ class FixedSizes:
         sizes = problem.m, problem.n, problem.k
         if sizes == (self.m, self.n, self.k) or sizes in _smaller(self, config):
             return None
-        alike = sizes == self.asked and _are_equal_where(sizes, (self.m, self.n, self.k))
-        if alike and self.rule and _grows_with_sizes(self.rule, config, {"m": self.m, "n": self.n, "k": self.k}):
+        fits = sizes == self.asked and len({getattr(problem, size) for size in self.of_one}) <= 1
+        if fits and self.rule and _grows_with_sizes(self.rule, config, {"m": self.m, "n": self.n, "k": self.k}):
             return None
         smaller = _smaller(self, config)
         m, n, k = smaller[-1] if smaller else (self.m, self.n, self.k)
@@ -168,12 +169,6 @@ def _are_large(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
     return large and _ranks(sizes) == _ranks(own)
 
 
-def _are_equal_where(sizes: tuple[int, ...], own: tuple[int, ...]) -> bool:
-    """Return whether sizes are equal where those of the source are: one constant may be both."""
-    pairs = zip(itertools.combinations(sizes, 2), itertools.combinations(own, 2), strict=True)
-    return all(one == other for (one, other), (first, second) in pairs if first == second)
-
-
 def _ranks(sizes: tuple[int, ...]) -> list[int]:
     return [sum(size > other for other in sizes) for size in sizes]
 
@@ -236,8 +231,9 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
     for of_c in (of_n, stride("C")):  # an index with another length of C's rows is a common mistake, too
         of_m = of_m or (_limit_of_rows(body, matrices["C"], of_c, known) if of_c else "")
     of_m = of_m or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
-    roles = {of_m: "m", of_a: "k", of_n: "n"}
-    return roles, FixedSizes(known[of_m], known[of_n], known[of_a])
+    names, roles = (of_m, of_n, of_a), {of_m: "m", of_a: "k", of_n: "n"}
+    of_one = "".join(size for size, name in zip("mnk", names, strict=True) if names.count(name) > 1)
+    return roles, FixedSizes(known[of_m], known[of_n], known[of_a], of_one=of_one)
 
 
 def _rows_of_grid(kernel: SourceKernel, c: str, stride: str) -> str:
