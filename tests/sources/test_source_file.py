@@ -743,6 +743,8 @@ def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None
     for three in ("float **A, float **B, float **C", "float *A[], float *B[], float *C[]"):
         with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
             kernel(f"__global__ void mul({three}, int n) {{ C[0][n] = A[0][n] * B[0][n]; }}")
+        with pytest.raises(InvalidKernel, match="an array of matrices, each at an address of its own"):
+            kernel(f"__global__ void mul({three}, int n) {{ float *a = A[blockIdx.z]; C[0][n] = a[n] * B[0][n]; }}")
 
 
 def test_c_in_eight_bits_is_warned_of() -> None:

@@ -13,6 +13,7 @@ from mmcore.kernel.signature import Parameter as Typed
 from mmcore.kernel.sizes import Sizes
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.parameters import Parameter
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.batches import goes_from_product_to_product, index_of_product, of_batch
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
@@ -178,9 +179,12 @@ def roles_of(
             what = f"{str(parameter)!r}, which is neither a pointer nor a number{advice}"
             raise InvalidKernel(f"{function.name} takes {what}")
         if parameter.type.endswith("*"):
-            rows = "an array of rows, each at an address of its own; only matrices in one array, as"
+            by_block = re.search(rf"\b{parameter.name}\s*\[\s*blockIdx\b", text_of(function.body))
+            what = (
+                f"{str(parameter)!r}, an array of {'matrices' if by_block else 'rows'}, each at an address of its own"
+            )
             one = f"{parameter.type[:-1]}* {parameter.name}, indexed {parameter.name}[i * n + j]"
-            raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, {rows} {one}, can be run")
+            raise InvalidKernel(f"{function.name} takes {what}; only matrices in one array, as {one}, can be run")
     refuse_tile_counters(function, frozenset(each.name for each in function.parameters if each.pointer))
     if zeros := _zeros(function, body):
         return _roles_with_zeros(function, body, zeros, launched, unused, by_rows=by_rows)
