@@ -305,10 +305,18 @@ def test_large_tiles_of_a_grid_that_is_rounded_down_are_known() -> None:
     assert tiles(launch_text(found), problem, found.usual_configs[0]) == {"m": 4, "n": 256}
 
 
-def test_an_unknown_type_has_an_option() -> None:
+@pytest.mark.parametrize(
+    ("type_", "options"),
+    [
+        ("real", ("--dtype float32 --output float32",)),
+        ("unsigned short", ("--dtype bfloat16", "--dtype float16")),
+        ("short", ()),
+    ],
+)
+def test_a_type_that_may_hold_elements_has_options(type_: str, options: tuple[str, ...]) -> None:
     with pytest.raises(InvalidKernel) as refused:
-        kernel(TILED.replace("const T *A", "const short *A"), parameters={"BM": 8, "BN": 8})
-    assert refused.value.options == ("--dtype float32 --output float32",)
+        kernel(TILED.replace("const T *A", f"const {type_} *A"), parameters={"BM": 8, "BN": 8})
+    assert refused.value.options == options
 
 
 def test_a_pitch_that_the_kernel_divides_by_sizeof_is_in_bytes(folder: Path) -> None:

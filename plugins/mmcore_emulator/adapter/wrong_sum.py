@@ -60,14 +60,13 @@ class WrongSum:
         return text and text + self._storage(text)
 
     def _storage(self, text: str) -> str:
-        """Return a clause with the index of an element of each matrix in ``text`` that is stored by columns."""
-        columns = {"A": ("m", "lda"), "B": ("k", "ldb"), "C": ("m", "ldc")}
-        of_matrix = [(label, *columns[label]) for label in sorted(self.problem.column_major) if f"{label}[" in text]
-        indexes = [
-            f"{label}[i][j] has the index j * {rows if is_packed else ld} + i"
-            for label, rows, ld in of_matrix
-            for is_packed in [getattr(self.problem, ld) in (0, getattr(self.problem, rows))]
-        ]
+        """Return a clause with the index of an element of A or B, where ``text`` has one that is stored by columns."""
+        of_columns = {"A": ("m", "lda"), "B": ("k", "ldb")}
+        indexes = list[str]()
+        for label, (rows, ld) in of_columns.items():
+            if label in self.problem.column_major and f"{label}[" in text:
+                length = rows if getattr(self.problem, ld) in (0, getattr(self.problem, rows)) else ld
+                indexes.append(f"{label}[i][j] has the index j * {length} + i")
         return f"; stored by columns, {' and '.join(indexes)}" if indexes else ""
 
     def _hypotheses(self) -> Iterator[str]:

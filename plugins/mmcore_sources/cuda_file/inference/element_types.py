@@ -57,7 +57,7 @@ def element_types(
             multiplied = ", ".join(dict.fromkeys(ELEMENTS.values()))
             if scalar := scalar_type(word):
                 of_type = f"the elements of {matrix} are of type {word}; only products of {multiplied} are run"
-                if scalar not in ("int16", "uint16"):
+                if scalar != "uint16":
                     raise InvalidKernel(of_type)
                 bits = f"{of_type}; {option} names the type whose bits they are"
                 raise LacksOption(bits, f"{option} bfloat16", f"{option} float16")
