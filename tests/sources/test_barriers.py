@@ -244,7 +244,7 @@ def test_a_return_that_skips_a_barrier_is_named_and_undone(folder: Path) -> None
     )
     (folder / "my.cu").write_text(text)
     output = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout
-    assert re.search(r"skipped-barrier at my.cu:13: at 45×37×35, thread .* has ended in line 5, and does not", output)
+    assert re.search(r"skipped-barrier at my.cu:13: at 23×23×23, thread .* has ended in line 5, and does not", output)
     assert "; try guards on the loads and the store instead of the return in line 5\n" in output
     assert (
         "with guards instead of the return before a barrier:\n    4  /* if (row >= n || col >= n)\n    5  return; */\n"

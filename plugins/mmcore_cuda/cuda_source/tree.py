@@ -62,6 +62,12 @@ def _standard_alignment(attribute: re.Match[bytes]) -> bytes:
     return (attribute["brace"] or b"") + opens + attribute["bytes"] + closes.ljust(len(attribute["closes"]))
 
 
+def whole_text(root: Node) -> bytes:
+    """Return the text of a tree, with as many bytes and lines before its first token as the source has."""
+    lines = root.start_point.row
+    return b"\n" * lines + b" " * (root.start_byte - lines) + (root.text or b"")
+
+
 def text_of(node: Node) -> str:
     """Return the text of a node in one line."""
     return " ".join((node.text or b"").decode(errors="replace").split())

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.declaration import Kernel
-from mmcore_cuda.cuda_source.tree import Node, walk
+from mmcore_cuda.cuda_source.tree import Node, walk, whole_text
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
 from mmcore_sources.cuda_file.repairs.edit import in_lines, replaced
@@ -40,7 +40,7 @@ def _in_source(kernel: Kernel) -> str:
         for node in walk(each):
             if node.type == "binary_expression" and host.contains(node) and _rounds_down(host, node, launch.scope):
                 changes.setdefault(node.start_byte, (node, rounded_up(node)))
-    expanded, rows = host.root.text or b"", {node.start_point.row for node, _ in changes.values()}
+    expanded, rows = whole_text(host.root), {node.start_point.row for node, _ in changes.values()}
     if len(rows) != 1 or any(expanded.splitlines()[row] != text.encode().splitlines()[row] for row in rows):
         return ""
     return in_lines(replaced(expanded, changes.values()))
