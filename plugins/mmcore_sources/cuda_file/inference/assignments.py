@@ -22,12 +22,48 @@ def last_assignment(scope: Node | None, target: str, line: int) -> Node | None:
     return next((each for each in assignments if text_of(each.children[0]) == target and _is_before(each, line)), None)
 
 
+def last_change(scope: Node | None, target: str, line: int, before: int = 0, within: Node | None = None) -> Node | None:
+    """Return the last assignment, ``n += 3`` or ``n++`` of a variable before a line; None without one.
+
+    It begins ``before`` a byte, unless that is 0, and is ``within`` a node if one is given.
+    """
+    for each in reversed(_changes(scope) if scope is not None else ()):
+        inside = within is None or within.start_byte <= each.start_byte < within.end_byte
+        if (
+            changed_name(each) == target
+            and inside
+            and _is_before(each, line)
+            and (not before or each.start_byte < before)
+        ):
+            return each
+    return None
+
+
+def changed_name(change: Node) -> str:
+    """Return the name of the variable that an assignment, or ``n++``, changes."""
+    return text_of(change.children[0]).strip("+-") or text_of(change.children[1])
+
+
 def assigned_value(assignment: Node) -> Node:
     """Return the value that an assignment gives; that of ``n += 3`` is ``(n) + (3)``."""
-    target, sign, value = assignment.children[:3]
-    if text_of(sign) == "=":
+    if assignment.type == "update_expression":
+        sign = "+" if "++" in text_of(assignment) else "-"
+        return parse_expression(f"({changed_name(assignment)}) {sign} 1")
+    target, assigns, value = assignment.children[:3]
+    if text_of(assigns) == "=":
         return value
-    return parse_expression(f"({text_of(target)}) {text_of(sign)[:-1]} ({text_of(value)})")
+    return parse_expression(f"({text_of(target)}) {text_of(assigns)[:-1]} ({text_of(value)})")
+
+
+def ended_branch(node: Node, region: Node | None, line: int, place: int = 0) -> Node | None:
+    """Return the outermost ``if`` around a node in a region that ends before a line, and a place; 0 stands for any."""
+    found = None
+    for each in ancestors(node):
+        if region is not None and each.id == region.id:
+            break
+        ended = (not line or each.end_point.row < line) and (not place or each.end_byte <= place)
+        found = each if each.type == "if_statement" and ended else found
+    return found
 
 
 def initial_value(scope: Node | None, name: str, line: int) -> tuple[Node, Node] | None:
@@ -61,6 +97,23 @@ def _assignments(scope: Node) -> tuple[Node, ...]:
     assignments = (each for each in walk(scope) if each.type == "assignment_expression")
     signs = ((each, text_of(each.children[1])) for each in assignments)
     return tuple(each for each, sign in signs if sign == "=" or (sign in _CHANGES and _runs_once(each)))
+
+
+@functools.lru_cache(maxsize=32)
+def _changes(scope: Node) -> tuple[Node, ...]:
+    """Return the assignments and updates of a function in order; ``n += 3`` and ``n++`` only outside of loops."""
+    found = list[Node]()
+    for each in walk(scope):
+        is_plain = each.type == "assignment_expression" and text_of(each.children[1]) == "="
+        changes = each.type == "assignment_expression" and text_of(each.children[1]) in _CHANGES
+        if is_plain or ((changes or each.type == "update_expression") and not _is_repeated(each)):
+            found.append(each)
+    return tuple(found)
+
+
+def _is_repeated(node: Node) -> bool:
+    """Return whether a statement is in a loop or a switch."""
+    return any(each.type in (*LOOPS, "switch_statement") for each in ancestors(node))
 
 
 def _runs_once(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,6 +32,14 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: lambda a, b: Fraction(a) / Fraction(b),
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
+}
+_COMPARISONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "ceil": math.ceil,
@@ -64,14 +73,20 @@ def _check(node: ast.expr, text: str, what: str) -> None:
             return
         case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
             parts = [left, right]
-        case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
+        case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Not(), operand):
             parts = [operand]
+        case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARISONS:
+            parts = [left, right]
+        case ast.BoolOp(_, conditions):
+            parts = conditions
+        case ast.IfExp(condition, chosen, other):
+            parts = [condition, chosen, other]
         case ast.Call(ast.Name(name), arguments, []) if name in _FUNCTIONS and arguments:
             parts = arguments
         case _:
             raise InvalidKernel(
                 f"{quoted(ast.unparse(node))} in {what} {quoted(text)} is neither a number below 2⁶³ nor a name, "
-                f"and none of + - * / // %, {', '.join(_FUNCTIONS)}"
+                f"and none of + - * / // %, {', '.join(_FUNCTIONS)}, a comparison and 'a if b else c'"
             )
     for part in parts:
         _check(part, text, what)
@@ -96,7 +111,20 @@ def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return values[name]
         case ast.UnaryOp(operator, operand):
             number = evaluate(operand, values)
-            return -number if isinstance(operator, ast.USub) else number
+            return (
+                -number
+                if isinstance(operator, ast.USub)
+                else int(not number)
+                if isinstance(operator, ast.Not)
+                else number
+            )
+        case ast.Compare(left, [operator], [right]):
+            return int(_COMPARISONS[type(operator)](evaluate(left, values), evaluate(right, values)))
+        case ast.BoolOp(operator, conditions):
+            holds = (bool(evaluate(each, values)) for each in conditions)
+            return int(all(holds) if isinstance(operator, ast.And) else any(holds))
+        case ast.IfExp(condition, chosen, other):
+            return evaluate(chosen if evaluate(condition, values) else other, values)
         case ast.BinOp(left, operator, right):
             one, other = evaluate(left, values), evaluate(right, values)
             if other == 0 and isinstance(operator, ast.Div | ast.FloorDiv | ast.Mod):

@@ -30,6 +30,8 @@ def extremum(condition: Node, chosen: Node, other: Node) -> str:
 
 def limit(assignment: Node) -> str:
     """Return "min" or "max" for the assignment in ``if (a > b) a = b;``; empty for another one."""
+    if assignment.type == "update_expression":
+        return ""
     above = [each for each in ancestors(assignment) if each.type != "expression_statement"]
     if above and above[0].type == "compound_statement" and len(above[0].named_children) == 1:
         above = above[1:]

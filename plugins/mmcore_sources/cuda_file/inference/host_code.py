@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, without_parentheses
 from mmcore_sources.cuda_file.inference.assignments import (
     assigned_value,
+    ended_branch,
     initial_value,
     is_set_by_call,
     last_assignment,
+    last_change,
 )
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
+from mmcore_sources.cuda_file.inference.choices import added, choice, negated
 from mmcore_sources.cuda_file.inference.class_types import member_constant
-from mmcore_sources.cuda_file.inference.conditions import conditions_around
+from mmcore_sources.cuda_file.inference.conditions import condition_of, conditions_around, leaves
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file, number_set_by_call
 from mmcore_sources.cuda_file.inference.extrema import (
     MULTIPROCESSORS,
@@ -47,13 +49,13 @@ from mmcore_sources.cuda_file.inference.type_sizes import type_size
 _INTEGER = re.compile(r"unsigned|int|long|size_t|(?:cu)?u?int(?:32|64)_t")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
-_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+_COMPARISONS: Mapping[str, type[ast.cmpop]] = {
+    "==": ast.Eq,
+    "!=": ast.NotEq,
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
 }
 _DEEPEST = 40
 _NO_LINE = -1  # before the first
@@ -194,6 +196,8 @@ class Reader:
             case "unary_expression" if text_of(node.children[0]) == "-":
                 number, real = self._typed(parts[0], depth + 1)
                 return ast.UnaryOp(ast.USub(), number), real
+            case "unary_expression" if text_of(node.children[0]) == "!":
+                return negated(self._typed(parts[0], depth + 1)[0]), False
             case "assignment_expression" if text_of(node.children[1]) == "=":  # of block.x = block.y = 32
                 return self._typed(node.children[2], depth + 1)
             case "comma_expression":
@@ -225,7 +229,7 @@ class Reader:
         raise Unreadable(text_of(node))
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
-        """Return the value of ``a ? b : c``; if the condition is unknown, a minimum, or the only readable value."""
+        """Return the value of ``a ? b : c``; if the condition is no constant, a choice, or the only readable value."""
         try:
             return self._typed(parts[1 if self.holds(parts[0], depth) else 2], depth + 1)
         except Unreadable:
@@ -235,6 +239,8 @@ class Reader:
                     values.append(self._typed(part, depth + 1))
             if len(values) == 2 and (function := extremum(parts[0], parts[1], parts[2])):
                 return _extreme(function, *values)
+            if len(values) == 2:
+                return _choice(self._typed(parts[0], depth + 1)[0], *values)
             if len(values) != 1:
                 raise
             return values[0]
@@ -248,18 +254,26 @@ class Reader:
         if sign in ("&&", "||"):
             sides = (self.holds(node.children[position], depth + 1) for position in (0, 2))
             return all(sides) if sign == "&&" else any(sides)
-        compare = _COMPARISONS.get(sign)
-        operands = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
-        left, right = (constant(self.number(each, depth + 1)) for each in operands)
-        if left is None or right is None:
+        if (value := constant(self.number(node, depth + 1))) is None:
             raise Unreadable(text_of(node))
-        return (compare or operator.ne)(left, right)
+        return bool(value)
 
     def _binary(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         (left, real), (right, also) = (self._typed(node.children[i], depth + 1) for i in (0, 2))
         sign, real = text_of(node.children[1]), real or also
         if sign == "/":
             return (ast.BinOp(left, ast.Div(), right), True) if real else (rounded_up(left, right), False)
+        if sign == "+":
+            return added(left, right), real
+        if sign in _COMPARISONS:
+            return ast.Compare(left, [_COMPARISONS[sign]()], [right]), False
+        if sign in ("&&", "||"):
+            return ast.BoolOp(ast.And() if sign == "&&" else ast.Or(), [left, right]), False
+        bits = constant(right)
+        if sign == ">>" and bits is not None and 0 <= bits < 32:
+            return rounded_up(left, ast.Constant(1 << bits)), False
+        if sign == "&" and bits is not None and bits & (bits + 1) == 0:
+            return ast.BinOp(left, ast.Mod(), ast.Constant(bits + 1)), False
         if sign == "<<" and isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value < 32:
             return ast.BinOp(left, ast.Mult(), ast.Constant(1 << right.value)), False
         if sign in _OPERATORS:
@@ -341,12 +355,11 @@ class Reader:
             )
         if is_set_by_call(self.scope, name, self.line):
             raise Unreadable(name)
-        if (assignment := last_assignment(self.scope, name, self.line)) is not None:
-            last = self._as_set(name, assignment, assigned_value(assignment), depth)
-            if not (function := limit(assignment)):
-                return last
-            before = replace(self, line=assignment.start_point.row or _NO_LINE)
-            return _extreme(function, before._named(name, depth + 1), last)
+        if (change := last_change(self.scope, name, self.line)) is not None:
+            if not (function := limit(change)):
+                return self._as_set(name, change, assigned_value(change), depth)
+            last = self._in_line(name, change, assigned_value(change), depth)
+            return _extreme(function, self._before(name, change, depth + 1), last)
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is None and macro.text:
             return self._typed(parse_expression(macro.text), depth + 1)
@@ -396,12 +409,65 @@ class Reader:
             raise Unreadable(name)
         return self.caller(argument)._typed(parse_expression(f"{text_of(argument.value)}.{member}"), depth + 1)
 
-    def _as_set(self, name: str, node: Node, value: Node, depth: int) -> tuple[ast.expr, bool]:
+    def _as_set(
+        self, name: str, node: Node, value: Node, depth: int, within: Node | None = None, place: int = 0
+    ) -> tuple[ast.expr, bool]:
+        """Return the value of a variable after a node has set it, and after the branches around the node have ended.
+
+        These are the branches that end before the reader's line, or before a place, ``within`` a node if one is given.
+        """
+        region, line = within or self.scope, 0 if within or place else self.line
+        if (branch := ended_branch(node, region, line, place)) is not None:
+            with contextlib.suppress(Unreadable):
+                return self._chosen(name, branch, depth + 1)
+        return self._in_line(name, node, value, depth)
+
+    def _in_line(self, name: str, node: Node, value: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return a value that a node sets a name to; the name in it has its former value, as in ``n = n ? n : 1``."""
-        row = node.start_point.row
-        line = row + 1 if name not in identifiers(value) else row or _NO_LINE
-        value = rounded_up_later(self.scope, name, value, self.line)
-        return replace(self, line=line)._typed(value, depth + 1)
+        line = node.start_point.row + 1
+        if name not in identifiers(value):
+            return replace(self, line=line)._typed(value, depth + 1)
+        names = {**self.names, name: self._before(name, node, depth + 1)[0]}
+        return replace(self, names=names, line=line)._typed(value, depth + 1)
+
+    def _before(self, name: str, node: Node, depth: int) -> tuple[ast.expr, bool]:
+        """Return the value of a variable before a node."""
+        if depth > _DEEPEST:
+            raise Unreadable(name)
+        place = node.start_byte
+        if (last := last_change(self.scope, name, 0, place)) is not None:
+            return self._as_set(name, last, assigned_value(last), depth + 1, place=place)
+        line = node.start_point.row
+        if (initial := initial_value(self.scope, name, line + 1)) is not None and initial[0].start_byte < place:
+            return self._in_line(name, *initial, depth + 1)
+        return replace(self, line=line or _NO_LINE)._named(name, depth + 1)
+
+    def _chosen(self, name: str, statement: Node, depth: int) -> tuple[ast.expr, bool]:
+        """Return the value of a variable after an ``if``, in a branch of which it is set.
+
+        Raises Unreadable if the condition is unknown, or if both values are constants.
+        """
+        branches = [statement.child_by_field_name(each) for each in ("consequence", "alternative")]
+
+        def value(branch: Node | None) -> tuple[ast.expr, bool]:
+            last = last_change(self.scope, name, 0, within=branch) if branch is not None else None
+            if branch is None or last is None:
+                return self._before(name, statement, depth + 1)
+            return self._as_set(name, last, assigned_value(last), depth + 1, within=branch)
+
+        condition = condition_of(statement)
+        staying = [each for each in branches if each is None or not leaves(each)]
+        if condition is None or not staying:
+            raise Unreadable(name)
+        if len(staying) == 1:
+            return value(staying[0])
+        names = {**self.names}
+        if name in identifiers(condition):
+            names[name] = self._before(name, statement, depth + 1)[0]
+        reader = replace(self, names=names, line=statement.start_point.row + 1)
+        with contextlib.suppress(Unreadable):
+            return value(branches[not reader.holds(condition, depth + 1)])
+        return _choice(reader.number(condition, depth + 1), *map(value, branches))
 
     def _is_real(self, name: str) -> bool:
         return self.scope is not None and is_real(self.scope, name)
@@ -410,6 +476,14 @@ class Reader:
 def _extreme(function: str, *values: tuple[ast.expr, bool]) -> tuple[ast.expr, bool]:
     """Return the minimum or maximum of values, as ``_typed`` returns them."""
     return ast.Call(ast.Name(function), [number for number, _ in values], []), any(real for _, real in values)
+
+
+def _choice(condition: ast.expr, chosen: tuple[ast.expr, bool], other: tuple[ast.expr, bool]) -> tuple[ast.expr, bool]:
+    """Return a choice of two values, as ``_typed`` returns them; raise Unreadable for constants other than 0 and 1."""
+    constants = constant(chosen[0]), constant(other[0])
+    if None not in constants and {*constants} != {0, 1}:
+        raise Unreadable(ast.unparse(condition))  # a launch is read for one of them
+    return choice(condition, chosen[0], other[0]), chosen[1] or other[1]
 
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")

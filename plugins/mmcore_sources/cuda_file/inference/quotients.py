@@ -50,6 +50,9 @@ def _is_multiple(number: ast.expr, step: int) -> bool:
 def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
     """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
     plain, unit = ast.unparse(number), ast.unparse(step)
+    match number:
+        case ast.BinOp(left, ast.Mult(), right) if constant(left) is None and ast.unparse(right) == unit:
+            return left
     for node in ast.walk(number):
         if isinstance(node, ast.Name | ast.BinOp) and node is not number:
             text, size = ast.unparse(node), constant(step)
