@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant
 
 _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -29,6 +30,24 @@ def choice(condition: ast.expr, chosen: ast.expr, other: ast.expr) -> ast.expr:
             case ast.Compare(left, [ast.Eq()], [ast.Constant(0)]) if constant(one) == 1 and _same(left, none):
                 return ast.Call(ast.Name("max"), [ast.Constant(1), none], [])
     return ast.IfExp(condition, chosen, other)
+
+
+def typed_choice(
+    condition: ast.expr, chosen: tuple[ast.expr, bool], other: tuple[ast.expr, bool]
+) -> tuple[ast.expr, bool]:
+    """Return a choice of two values, each with whether C computes it in floating point.
+
+    Raises Unreadable for two constants other than 0 and 1, as a launch is read for one of them.
+    """
+    constants = constant(chosen[0]), constant(other[0])
+    if None not in constants and {*constants} != {0, 1}:
+        raise Unreadable(ast.unparse(condition))
+    return choice(condition, chosen[0], other[0]), chosen[1] or other[1]
+
+
+def extreme(function: str, *values: tuple[ast.expr, bool]) -> tuple[ast.expr, bool]:
+    """Return the minimum or maximum of values, each with whether C computes it in floating point."""
+    return ast.Call(ast.Name(function), [number for number, _ in values], []), any(real for _, real in values)
 
 
 def added(left: ast.expr, right: ast.expr) -> ast.expr:
