@@ -13,7 +13,6 @@ from mmcore_sources.cuda_file.inference.host_calls import Passed, calls_of, para
 _INPUT = re.compile(
     r"\b(?:argv|ato[fil]l?|sto(?:i|u?ll?|[fd])|strto\w+|from_chars|getenv|\w*scanf|get(?:line|opt|CmdLine)\w*|optarg)\b"
 )
-_DEEPEST = 8
 
 
 def numbers_of_user(function: Function, launch: HostLaunch | None) -> set[str]:
@@ -22,15 +21,18 @@ def numbers_of_user(function: Function, launch: HostLaunch | None) -> set[str]:
     return {each.name for each, node in pairs if launch is not None and _is_input(node, launch.scope, launch.call)}
 
 
-def _is_input(node: Node, scope: Node | None, call: Node | None, depth: int = 0) -> bool:
+def _is_input(node: Node, scope: Node | None, call: Node | None) -> bool:
     """Return whether an expression, or one of the values of a variable in it, is input."""
-    if _INPUT.search(text_of(node)):
-        return True
-    return depth < _DEEPEST and any(
-        _is_input(each.value, each.scope, None, depth + 1)
-        for name in {*identifiers(node)}
-        for each in _values(name, scope, call)
-    )
+    known, waiting = set[tuple[int, str]](), [Passed(node, scope, 0)]
+    while waiting:
+        each = waiting.pop()
+        if _INPUT.search(text_of(each.value)):
+            return True
+        of_scope = 0 if each.scope is None else each.scope.id
+        for name in {(of_scope, name) for name in identifiers(each.value)} - known:
+            known.add(name)
+            waiting += _values(name[1], each.scope, call if of_scope == (scope and scope.id) else None)
+    return False
 
 
 def _values(name: str, scope: Node | None, call: Node | None) -> Iterator[Passed]:
