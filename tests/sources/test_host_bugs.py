@@ -295,6 +295,34 @@ int main()
     messages = [each.message for each in bugs if each.kind == "wrong-leading-dimension"]
     assert len(messages) == len(found)
     assert all(any(each in message for message in messages) for each in found)
+    assert all(each.array == "C" for each in bugs if each.kind == "wrong-leading-dimension")
+
+
+def test_a_leading_dimension_is_followed_through_a_structure_and_a_function() -> None:
+    text = """
+struct Product { int m, n, k, lda, ldb, ldc; const float *a, *b; float *c; };
+__global__ void gemm(Product p)
+{
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= p.m || j >= p.n) return;
+    float sum = 0;
+    for (int q = 0; q < p.k; q++) sum += p.a[i * p.lda + q] * p.b[q * p.ldb + j];
+    p.c[i * p.ldc + j] = sum;
+}
+void launch(Product given, int leading)
+{
+    Product p = given;
+    p.lda = leading; p.ldb = p.k; p.ldc = p.n;
+    gemm<<<dim3((p.n + 15) / 16, (p.m + 15) / 16), dim3(16, 16)>>>(p);
+}
+int main(int argc, char **argv)
+{
+    Product p;
+    launch(p, p.k);
+}"""
+    bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
+    (found,) = (each for each in bugs if each.kind == "wrong-leading-dimension")
+    assert found.message == "gemm is passed p.k as the leading dimension of B, whose rows have p.n elements"
 
 
 @pytest.mark.parametrize(

@@ -150,11 +150,13 @@ def pitch_in_bytes(host: HostCode) -> Iterator[Bug]:
             continue
         element = next((each.type for each in kernel.parameters if each.pointer), "float")
         for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-            if text_of(argument) in pitches and f"{parameter.name} / sizeof" not in text_of(kernel.body):
+            divided = re.search(rf"\b{re.escape(parameter.name)} ?(?:/|>>)", text_of(kernel.body))
+            if text_of(argument) in pitches and divided is None:
                 pitch = (
                     f"{text_of(argument)} is a pitch in bytes, and {launch.name} goes {parameter.name} elements per row"
                 )
-                yield Bug("pitch-in-bytes", launch.line, f"{pitch}; {text_of(argument)} / sizeof({element}) is right")
+                right = f"{pitch}; {text_of(argument)} / sizeof({element}) is right"
+                yield Bug("pitch-in-bytes", launch.line, right, "C")
 
 
 def exchanged_sizes(host: HostCode) -> Iterator[Bug]:

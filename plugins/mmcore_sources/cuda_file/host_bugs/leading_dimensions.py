@@ -4,31 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmcore.kernel.arguments import Argument
-from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import Argument, Struct
+from mmcore_cuda.cuda_source.program import HostLaunch, read_program
+from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
+from mmcore_sources.cuda_file.inference.host_calls import Passed, calls_of, passed
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.size_names import SIDES
+
+_NAMES = ("identifier", "field_expression")
 
 
 def other_rows(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...], column_major: str) -> Iterator[Bug]:
     """Find a leading dimension that is the number of rows instead of their length, or is less than this length.
 
-    Matrices in ``column_major`` are stored by columns, whose number and length count instead. With less than this
-    length, rows overlap, so that C is wrong.
+    Matrices in ``column_major`` are stored by columns, whose number and length count instead. Arguments of the
+    function that launches, and members of structures, are followed to where they are set. C is wrong where the program
+    shows that the leading dimension differs from the length.
     """
-    passed = dict(zip(map(str, arguments), launch.arguments, strict=False))
+    given = {
+        role: _origin(host, Passed(node, launch.scope, launch.line)) for role, node in _passed(host, launch, arguments)
+    }
     for matrix, sides in SIDES.items():
         by_columns = matrix in column_major
-        number, length = (passed.get(side) for side in (sides[::-1] if by_columns else sides))
-        leading = passed.get(f"ld{matrix.lower()}")
-        if leading is None or number is None or length is None or text_of(leading) == text_of(length):
+        number, length = (given.get(side) for side in (sides[::-1] if by_columns else sides))
+        leading = given.get(f"ld{matrix.lower()}")
+        if leading is None or number is None or length is None or text_of(leading.value) == text_of(length.value):
             continue
-        least, has = (host.value(each, launch.scope) for each in (length, leading))
+        least, has = (_number(host, each) for each in (length, leading))
         short = least is not None and has is not None and has < least
-        if short or (text_of(leading) == text_of(number) and (least is None or has != least)):
+        differs = least is not None and has is not None and has != least
+        if short or (text_of(leading.value) == text_of(number.value) and (least is None or has != least)):
             lines = "columns" if by_columns else "rows"
-            words = f"as the leading dimension of {matrix}, whose {lines} have {text_of(length)} elements"
-            message = f"{launch.name} is passed {text_of(leading)} {words}"
-            yield Bug("wrong-leading-dimension", launch.line, message, "C" if short else "")
+            words = f"as the leading dimension of {matrix}, whose {lines} have {text_of(length.value)} elements"
+            message = f"{launch.name} is passed {text_of(leading.value)} {words}"
+            yield Bug("wrong-leading-dimension", launch.line, message, "C" if differs else "")
+
+
+def _passed(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Node]]:
+    """Yield the role and the expression of each argument, and of each member of a structure."""
+    program, kernel = read_program(host.text), host.kernel(launch)
+    for argument, node, parameter in zip(
+        arguments, launch.arguments, kernel.parameters if kernel else (), strict=False
+    ):
+        if isinstance(argument, Struct):
+            for role, member in zip(argument.members, program.members(parameter.type), strict=False):
+                yield str(role), parse_expression(f"{text_of(node)}.{member.name}")
+        else:
+            yield str(argument), node
+
+
+def _origin(host: HostCode, expression: Passed) -> Passed:
+    """Return what a function's only call passes as a parameter, or what sets a structure's member, if it is a name."""
+    value, scope = expression.value, expression.scope
+    if scope is None or value.type not in _NAMES:
+        return expression
+    several = [each for name, each in host.values(scope) if name == text_of(value)]
+    if value.type == "field_expression" and len(several) == 1 and several[0].type in _NAMES:
+        return _origin(host, Passed(several[0], scope, expression.line))
+    if value.type == "identifier" and not several and len(calls_of(scope)) == 1:
+        return _origin(host, argument) if (argument := passed(scope, text_of(value))) is not None else expression
+    return expression
+
+
+def _number(host: HostCode, expression: Passed) -> int | None:
+    """Return the value of an expression that the program sets; None if it is not known."""
+    if expression.scope is None or host.is_read(expression.value, expression.scope):
+        return None
+    try:
+        return constant(Reader(read_program(host.text), {}, expression.scope, expression.line).number(expression.value))
+    except InvalidKernel:
+        return None
