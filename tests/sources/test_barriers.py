@@ -164,6 +164,25 @@ def test_barriers_that_are_not_enough_are_said_to_be_so(folder: Path) -> None:
     assert "\n__syncthreads() before line 6 is not enough at " in output, output
 
 
+ROW_OF_A_BLOCK = """\
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+    extern __shared__ float row[];
+    for (int p = threadIdx.x; p < k; p += blockDim.x) row[p] = a[blockIdx.x * k + p];
+    for (int j = threadIdx.x; j < n; j += blockDim.x) {
+        float sum = 0;
+        for (int p = 0; p < k; p++) sum += row[p] * b[p * n + j];
+        c[blockIdx.x * n + j] = sum;
+    }
+}
+"""
+
+
+def test_threads_of_several_warps_that_share_a_row_lack_a_barrier_of_the_block(folder: Path) -> None:
+    (folder / "my.cu").write_text(ROW_OF_A_BLOCK)
+    options = ("--block", "128", "--grid", "m", "--shared", "4 * k", "--device", "emulator", "--seed", "1")
+    assert tried(command("run", "my.cu", *options).stdout) == ["__syncthreads() before line 4"] * 2
+
+
 COPIED = """\
 __global__ void product(const float *a, const float *b, float *c, int n) {
     __shared__ float x[8][8], y[8][8];

@@ -64,6 +64,7 @@ class LaneViolation:
     text: Callable[[tuple[int, ...]], str]  # describes what one lane does, by its index along the six axes
     other: Instruction | None = None  # another instruction involved; each of its lines is a separate violation
     hint: Callable[[tuple[int, ...]], str] = lambda _: ""  # returns a change that may help, as a clause
+    of_several_warps: bool = False  # whether it is a race of several warps, which is reported rather than one of a warp
 
 
 def always(text: str) -> Callable[[tuple[int, ...]], str]:

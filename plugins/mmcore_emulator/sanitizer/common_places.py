@@ -23,6 +23,15 @@ def is_common(loops: Loops, earlier: Instruction, later: Instruction) -> bool:
     return begin < 0 or end < 0 or (_all_reach(loops, end) and _as_often(loops, later, begin))
 
 
+def common_lines(earlier: Instruction, later: Instruction) -> tuple[int, int]:
+    """Return the lines of two instructions in the innermost function of the kernel's file that both are in."""
+    one, two = ([(at.source, at.line), *at.callers] for at in (earlier, later))
+    while min(len(one), len(two)) > 1 and one[-1] == two[-1] and one[-2][0] == two[-2][0] == one[-1][0]:
+        one.pop()
+        two.pop()
+    return one[-1][1], two[-1][1]
+
+
 def _all_reach(loops: Loops, number: int) -> bool:
     """Return True if every way through the innermost loop around a block of instructions leads through that block.
 

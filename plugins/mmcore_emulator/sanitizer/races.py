@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -17,7 +18,7 @@ from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
-from mmcore_emulator.sanitizer.common_places import barrier_between, is_common
+from mmcore_emulator.sanitizer.common_places import barrier_between, common_lines, is_common
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import Record, at_line
@@ -128,7 +129,9 @@ class Races:
             self._record(accesses.violation("benign-race", equal, _BENIGN, hint=ONE_WRITER))
 
     def _report_races(self, accesses: ArrayAccess, last: LastAccess, racing: Flags) -> None:
-        self._report(_kind(accesses), accesses, last, racing, self._race, self._hint)
+        across = last.across_warps(accesses.index, accesses.threads, racing)
+        for part in (across, racing & ~across):
+            self._report(_kind(accesses), accesses, last, part, self._race, self._hint, of_several_warps=part is across)
 
     def _report(
         self,
@@ -138,10 +141,13 @@ class Races:
         wrong: Flags,
         describe: _Describe,
         hint: _Describe = lambda *_: "",
+        *,
+        of_several_warps: bool = False,
     ) -> None:
         for earlier, entries in self._by_instruction(accesses, last, wrong):
             text, tried = (partial(each, accesses, last, earlier) for each in (describe, hint))
-            self._record(accesses.violation(kind, entries, text, earlier, tried))
+            violation = accesses.violation(kind, entries, text, earlier, tried)
+            self._record(replace(violation, of_several_warps=of_several_warps))
 
     def _by_instruction(
         self, accesses: ArrayAccess, last: LastAccess, chosen: Flags
@@ -186,7 +192,7 @@ class Races:
         if _kind(accesses) == "global-race" and effect(earlier).kind == accesses.access.kind == "store":
             return f"{OTHER_INDEX}, or one thread that writes: of two stores without a read between, one is lost"
         other, own, same_block = self._blocks(accesses, last, entry)
-        begin, line = _lines(earlier, accesses.at)
+        begin, line = common_lines(earlier, accesses.at)
         again = self._loops.next_iteration(earlier, accesses.at) is not None
         if _kind(accesses) == "global-race" and same_block and begin == line != 0 and not again:
             return f"{OTHER_INDEX}: no barrier fits between a read and a store in one line"
@@ -230,8 +236,8 @@ class Races:
         """Return the barrier of a warp or block that may order a race within it, at a place that its threads reach."""
         size, volatile = self._batch.block.size, any("volatile" in effect(at).order for at in (earlier, accesses.at))
         in_part = self._in_part(accesses, thread, size)
-        of_warp = size <= WARP or (one_warp and (volatile or in_part))
         part_of_warp = self._in_part(accesses, thread, WARP)
+        of_warp = size <= WARP or (one_warp and (volatile or in_part) and not part_of_warp)
         if self.counted and in_part and (part_of_warp or not of_warp):
             return f"an arrival{behind} at a barrier or mbarrier that is waited for{before}"
         if of_warp:
@@ -281,15 +287,6 @@ class Races:
         """Return a clause on an earlier access: its thread, what it does, and its line."""
         thread = place(*self._batch.of_number(int(last.thread[accesses.index[entry]]) - 1))
         return f"{thread} {verb(earlier)}{at_line(earlier)}"
-
-
-def _lines(earlier: Instruction, later: Instruction) -> tuple[int, int]:
-    """Return the lines of two instructions in the innermost function of the kernel's file that both are in."""
-    one, two = ([(at.source, at.line), *at.callers] for at in (earlier, later))
-    while min(len(one), len(two)) > 1 and one[-1] == two[-1] and one[-2][0] == two[-2][0] == one[-1][0]:
-        one.pop()
-        two.pop()
-    return one[-1][1], two[-1][1]
 
 
 def _kind(accesses: ArrayAccess) -> str:

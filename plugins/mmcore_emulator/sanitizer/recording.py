@@ -53,10 +53,14 @@ _UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds
 
 
 class Recorder:
-    """The violations of all launches and batches: of each key the first one, and the number of threads."""
+    """The violations of all launches and batches: of each key the first one, and the number of threads.
+
+    The first race of several warps replaces a race within a warp, since a barrier of the warp would not order it.
+    """
 
     def __init__(self) -> None:
         self.first: dict[_Key, Violation] = {}
+        self.of_several_warps = set[_Key]()
         self.counts: Counter[_Key] = Counter()
 
     @property
@@ -87,9 +91,12 @@ class BatchRecorder:
 
     def _add(self, violation: LaneViolation) -> None:
         other = None if violation.other is None else place_in_source(violation.other)
-        key = key_of(violation), other
-        if key not in self._recorder.first:
-            self._recorder.first[key] = violation_of(violation, self._batch)
+        key, recorder = (key_of(violation), other), self._recorder
+        is_wider = violation.of_several_warps and key not in recorder.of_several_warps
+        if is_wider or key not in recorder.first:
+            recorder.first[key] = violation_of(violation, self._batch)
+        if is_wider:
+            recorder.of_several_warps.add(key)
         self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | violation.lanes
 
     def end(self) -> None:

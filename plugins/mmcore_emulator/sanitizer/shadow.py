@@ -62,6 +62,15 @@ class LastAccess:
         """Return which of some pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != accesses.block)
 
+    def across_warps(self, index: Integers, accesses: Accesses, unordered: Flags) -> Flags:
+        """Return which unordered accesses are not ordered after one of another warp of their block."""
+        across, left = np.zeros(index.shape, np.bool_), np.flatnonzero(unordered)
+        if left.size:
+            epochs, later = self._epochs[index[left]], accesses[left]
+            other_warps = later.unordered_warps(epochs) & ~later.warp_bit
+            across[left] = (epochs["block"] == later.block) & (other_warps != 0)
+        return across
+
     def unordered_thread(self, index: Integers, accesses: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
         epochs, (block,), (own_warp,) = self._epochs[index], accesses.block.tolist(), accesses.warp_bit.tolist()

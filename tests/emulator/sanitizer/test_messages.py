@@ -251,7 +251,7 @@ def test_barriers_in_a_helper_are_reported_for_each_of_its_calls() -> None:
         ("", "", 32, 64, "__syncthreads() before line 7"),
         ("", "", 1, 32, "__syncwarp() before line 7"),
         ("", "if (threadIdx.x < 32)", 1, 64, "__syncwarp() before line 7"),
-        ("", "if (threadIdx.x % 2)", 1, 64, "a barrier before line 7 that all threads of the warp reach"),
+        ("", "if (threadIdx.x % 2)", 1, 64, "__syncthreads() before line 7, where all threads of the block reach it"),
         ("volatile", "if (threadIdx.x % 2)", 1, 32, "a barrier before line 7 that all threads of the warp reach"),
         ("", "if (threadIdx.x % 2)", 32, 64, "__syncthreads() before line 7, where all threads of the block reach it"),
         (
@@ -270,6 +270,18 @@ def test_a_race_within_a_block_suggests_a_barrier(
     source = RACE.replace("QUALIFIER", qualifier).replace("GUARD", guard).replace("OTHER", str(other))
     report = launch(source, "f", grid=1, block=block, args=(np.zeros(64, np.float32),))
     assert [each.hint for each in report.hazards] == [hint]
+
+
+@pytest.mark.parametrize(
+    ("threads", "end", "hint"), [(24, 64, "__syncthreads()"), (32, 64, "__syncthreads()"), (32, 32, "__syncwarp()")]
+)
+def test_a_race_of_several_warps_is_reported_rather_than_an_earlier_one_of_a_warp(
+    threads: int, end: int, hint: str
+) -> None:
+    loop = f"if (threadIdx.x < {threads}) for (int i = 0; i < {end}; i++) out[threadIdx.x] += tile[i]; //"
+    source = RACE.replace("QUALIFIER", "").replace("GUARD", loop)
+    (race,) = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),)).hazards
+    assert race.hint.partition(" before line 7")[0] == hint
 
 
 RING = """
