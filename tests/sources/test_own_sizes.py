@@ -113,3 +113,28 @@ def test_a_kernel_of_squares_is_run_with_different_sides_of_its_multiples(
     output = command("run", "my.cu", "--device", "emulator").stdout
     assert (output.splitlines()[-1], EQUAL in output) == (verdict, hints), output
     assert "whole tiles of different sides" in output
+
+
+SKIPPING = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < K; p++) {
+        float x = row < M ? A[row * K + p] : 0;
+        if (!__syncthreads_or(x > 1e-6f)) continue;
+        if (column < N) sum += x * B[p * N + column];
+    }
+    if (row < M && column < N) C[row * N + column] = sum;
+}
+"""
+
+
+def test_a_product_that_values_decide_about_is_said_to_be_right_at_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial.ALL_SECONDS", 0.1)
+    Path("my.cu").write_text(SKIPPING)
+    sizes = ("-m", "129", "-n", "5", "-k", "3", "--block", "16x16")
+    output = command("run", "my.cu", *sizes, "--device", "emulator", "--seed", "2").stdout
+    assert "branches by a value of a matrix" in output
+    assert "TEST FAIL" in output
+    assert "is right" not in output

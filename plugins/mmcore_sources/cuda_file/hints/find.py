@@ -85,7 +85,7 @@ def hints(result: Result) -> Iterator[str]:
         if any(each.startswith("hint") for each in found):
             break
     found += tiles
-    if not any(each.startswith("hint") for each in found):
+    if not any(each.startswith("hint") for each in found) and not is_by_value(result):
         found += [*own_sizes(result, file)] or equal_sizes(result, file)
     if not _names_a_change(found) and is_without_remainder(found):
         found += remainder_repairs(result, file.kernel)

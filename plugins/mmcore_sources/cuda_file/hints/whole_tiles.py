@@ -94,6 +94,8 @@ def _faults_are_of_gaps(result: Result) -> bool:
 
 def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]:
     """Yield a size at which a kernel is right whose product is wrong, and right for these whole tiles."""
+    if is_by_value(result):
+        return
     rest = with_remainders(tiles, result.cell, kernel)
     equal = at_sizes(tiles, kernel, *(getattr(tiles, name) + 1 for name in "mnk"))
     if _needs_equal_sizes(result.cell, tiles, kernel) and is_right(equal):
@@ -101,7 +103,7 @@ def of_right_tiles(result: Result, tiles: Cell, kernel: Kernel) -> Iterator[str]
         yield hint_of(f"the product is right at {size_of(equal)}, {why}", equal)
     elif is_right(rest):
         yield hint_of(f"the product is right at {size_of(rest)}", rest)
-    elif not is_by_value(result) and _is_right_when_filled(result, result.cell, tiles, kernel):
+    elif _is_right_when_filled(result, result.cell, tiles, kernel):
         yield from without_remainder(tiles)
 
 
