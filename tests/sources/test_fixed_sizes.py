@@ -222,7 +222,7 @@ def test_a_size_keeps_the_type_of_its_expression() -> None:
 def test_a_number_of_blocks_that_is_set_to_itself_is_read() -> None:
     text = EDGES.replace("    dim3", "    int y = M / EDGE;\n    y = y == 0 ? 1 : y;\n    dim3")
     text = text.replace("(M + EDGE - 1) / EDGE);", "y);")
-    assert kernel(text).launch.grid == "ceil(n / 32), ceil(m / 32)"  # type: ignore[union-attr]
+    assert kernel(text).launch.grid == "ceil(n / 32), max(1, m // 32)"  # type: ignore[union-attr]
 
 
 def test_sizes_may_be_smaller_than_a_tile() -> None:
@@ -267,3 +267,9 @@ def test_a_source_is_compiled_for_the_size_that_the_user_names(
 def test_rows_are_those_of_the_guard_where_the_index_into_c_has_the_length_of_another_matrix() -> None:
     named = re.sub(r"\bM\b", "ROWS", EDGES)
     assert sizes_of(named.replace("c[row * N", "c[row * K")) == sizes_of(named)
+
+
+def test_a_constant_that_another_one_names_has_its_size() -> None:
+    named = TILES.replace("M 256", "HA 256\n#define HC HA\n#define WC N").replace("row * N", "row * WC")
+    named = named.replace("dim3(N / EDGE, M / EDGE)", "dim3(WC / EDGE, HC / EDGE)")
+    assert (sizes_of(named)[2], kernel(named).launch.grid) == ((256, 128, 512), "n // 16, m // 16")  # type: ignore[union-attr]

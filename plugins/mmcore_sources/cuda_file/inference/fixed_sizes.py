@@ -211,7 +211,7 @@ def fixed_depth(kernel: SourceKernel, roles: Roles) -> tuple[str, FixedDepth] | 
 def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
     """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none.
 
-    A constant that is several sizes has the last role of m, k and n.
+    Other names of a constant have its role. A constant that is several sizes has the last role of m, k and n.
     """
     body, known, edges = kernel.body, kernel.constants, edges_of_tiles(kernel)
 
@@ -219,7 +219,8 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
         # The edge of a tile is a factor of the index, too, but rows are longer in most programs.
         factors = strides_of(body, matrices[matrix], set(known))
         longer = factors - edges or strides_of(body, matrices[matrix], known.keys() - edges)
-        return max(longer or factors, key=known.__getitem__, default=None)
+        name = max(longer or factors, key=known.__getitem__, default=None)
+        return None if name is None else kernel.original(name)
 
     of_a, of_b = stride("A"), stride("B")
     if of_a is None or of_b is None:
@@ -230,8 +231,9 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
     of_m = next((name for name in ("M", "m") if name in known.keys() - {of_n, of_a}), "")
     for of_c in (of_n, stride("C")):  # an index with another length of C's rows is a common mistake, too
         of_m = of_m or (_limit_of_rows(body, matrices["C"], of_c, known) if of_c else "")
-    of_m = of_m or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
+    of_m = kernel.original(of_m) or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
     names, roles = (of_m, of_n, of_a), {of_m: "m", of_a: "k", of_n: "n"}
+    roles |= {name: roles[kernel.original(name)] for name in known if kernel.original(name) in roles}
     of_one = "".join(size for size, name in zip("mnk", names, strict=True) if names.count(name) > 1)
     return roles, FixedSizes(known[of_m], known[of_n], known[of_a], of_one=of_one)
 
@@ -239,11 +241,13 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
 def _rows_of_grid(kernel: SourceKernel, c: str, stride: str) -> str:
     """Return the constant that the blocks along the rows of C are made of; empty unless the columns' are, too."""
     known, launch = kernel.constants, kernel.launch
-    rows = {axis for index in kernel.body.indexes(c) for term in index if stride in term
+    indexes = kernel.body.indexes(c)
+    rows = {axis for index in indexes for term in index if stride in map(kernel.original, term)
             for kind, axis in built_in(term) if kind == "blockIdx"}  # fmt: skip
     if launch is None or not launch.geometry or len(rows & {*"xy"}) != 1:
         return ""
-    reader = Reader.of(kernel.source, launch, {name: ast.Name(name) for name in known})
+    originals = {name: ast.Name(name) for name in map(kernel.original, known)}
+    reader = Reader.of(kernel.source, launch, originals)
     try:
         x, y = (
             {name for name in known if _grows(each, known, name)} for each in reader.extents(launch.geometry[0])[:2]

@@ -134,11 +134,12 @@ def _fixed_sizes(
         return constraints, [note], {"text": free[0], "defines": free[1]}
     sizes = product.roles.sizes
     fixed = not sizes or sizes.keys() & kernel.parameters.keys() or _counts_steps(kernel, product, launch)
-    free = None if fixed else with_free_sizes(kernel, sizes)
+    originals = {name: role for name, role in sizes.items() if kernel.original(name) == name}
+    free = None if fixed else with_free_sizes(kernel, originals)
     scaled = replace(fixing, rule=launch.text if free else None)
     constraints = tuple(scaled if each is fixing else each for each in constraints)
     changed = {"text": free[0], "defines": free[1]} if free else shortened
-    return constraints, [scaled.note(sizes or ("the fragments",))], changed
+    return constraints, [scaled.note(originals or ("the fragments",))], changed
 
 
 def _counts_steps(kernel: SourceKernel, product: Product, launch: LaunchRule) -> bool:

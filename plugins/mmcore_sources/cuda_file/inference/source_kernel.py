@@ -103,6 +103,16 @@ class SourceKernel:
             name: number for name in numbers if (number := given.get(name, numbers[name])) and isinstance(number, int)
         }
 
+    def original(self, name: str) -> str:
+        """Return the constant that another one is defined as, WB for ``#define WC WB``; others are returned as is."""
+        seen = set[str]()
+        while name in self.constants and name not in seen and name not in self.parameters:
+            seen.add(name)
+            macro, value = self.source.macros.get(name), self.source.constants.get(name)
+            text = macro.text if macro is not None else "" if value is None else text_of(value)
+            name = word if (word := text.strip("() ")) in self.constants else name
+        return name
+
 
 def read_kernel(
     file: str,
