@@ -5,7 +5,7 @@ Warps take their threads along x. The same accesses are counted once more in the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -18,13 +18,14 @@ from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.profiler.by_line import Counting
+from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.costs import memory
 from mmcore_performance.counted import profiled
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import predict
-from mmcore_performance.reasons.global_memory import EXCHANGE
+from mmcore_performance.reasons.global_memory import EXCHANGE, advice_along, uncoalesced_site
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.reasons.without import launch_times
@@ -85,11 +86,11 @@ def with_exchange(
     """Return the reasons of a cell's kernel with one for all that exchanging x and y removes.
 
     Its gain is that of the exchanged kernel's time: the predicted one, or an estimate if ``seconds`` is 0. The others
-    are those that are left in that kernel.
+    are those that are left in that kernel. Without such a gain, no reason advises the exchange.
     """
     advised = [reason.gain for reason in several if reason.advice == EXCHANGE]
     if not advised or not _can_exchange(observation):
-        return several
+        return [*_without_exchange(several, observation)]
     changed = observe(cell, device, kernel, phases, observation.card, _Sites)
     turned = [replace(each, block=each.block._replace(x=each.block.y, y=each.block.x)) for each in changed.launches]
     changed = replace(changed, launches=tuple(turned), steps=observation.steps)
@@ -98,10 +99,22 @@ def with_exchange(
     before = seconds or _estimate(observation)
     gain = 1 - (predict(evidence).seconds if evidence else _estimate(changed)) / before
     if gain < max(advised):
-        return several
+        return [*_without_exchange(several, observation)]
     known = {(reason.kind, reason.line) for reason in several}
     rest = [each for each in reasons(changed, evidence, before) if (each.kind, each.line) in known]
     return sorted([_joint(observation, changed, gain), *rest], key=lambda reason: -reason.gain)
+
+
+def _without_exchange(several: list[Reason], observation: Observation) -> Iterator[Reason]:
+    """Yield reasons of which none advises to exchange x and y."""
+    others = dict[tuple[Line, str], str]()
+    for launch in observation.launches:
+        for site in launch.sites:
+            if site.place.space == "global" and (reason := uncoalesced_site(site, observation, launch)):
+                others[reason.line, reason.sentence] = advice_along(site, observation, launch)
+    for each in several:
+        advice = others[each.line, each.sentence] if each.advice == EXCHANGE else each.advice
+        yield replace(each, advice=advice)
 
 
 def _estimate(observation: Observation) -> float:

@@ -102,6 +102,16 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
 """
+BY_TRANSPOSE = """\
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.ROW * 16 + threadIdx.ROW, col = blockIdx.COLUMN * 16 + threadIdx.COLUMN;
+    float sum = 0;
+    for (int p = 0; p < n; p++) sum += A[row * n + p] * B[col * n + p];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+"""
 CONSTANT_STEPS = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -366,6 +376,18 @@ def test_reasons_that_an_exchange_of_x_and_y_removes_are_one(tmp_path: Path) -> 
     assert {each["kind"] for each in others} <= {each["kind"] for each in exchanged["reasons"]}
     output = mmcore("why", str(tmp_path / "mm.cu"), "-q").stdout
     assert "exchange x and y" not in output
+
+
+@pytest.mark.parametrize(("row", "column", "matrix"), [("x", "y", "A"), ("y", "x", "B")])
+def test_operands_along_k_are_advised_tiles_in_either_order_of_x_and_y(
+    row: str, column: str, matrix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mm.cu").write_text(BY_TRANSPOSE.replace("ROW", row).replace("COLUMN", column))
+    answer = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout)
+    first, *_ = answer["reasons"]
+    assert first["sentence"].startswith(f"a warp's load of {matrix} touches 16 sectors")
+    assert "copy tiles of A and B into shared memory" in first["advice"]
+    assert not any(each["advice"].startswith("exchange x and y") for each in (*answer["reasons"], *answer["findings"]))
 
 
 def test_uncoalesced_accesses_are_listed_whatever_they_cost_if_they_are_a_large_part(tmp_path: Path) -> None:

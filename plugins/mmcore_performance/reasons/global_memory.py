@@ -18,6 +18,10 @@ from mmcore_performance.sites import Place, Site
 
 EXCHANGE = "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
 """The remedy of accesses to different rows by neighbouring threads."""
+_TILES = (
+    "copy tiles of A and B into shared memory, and let neighbouring threads load neighbours along k: an exchange of x "
+    "and y only moves the far accesses to the other matrix"
+)
 _LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
 _PAIR_BYTES = 4
@@ -57,15 +61,27 @@ def uncoalesced_site(site: Site, observation: Observation, launch: ObservedLaunc
 
 
 def _advice(site: Site, observation: Observation, launch: ObservedLaunch) -> str:
-    """Return what to try: a vector for elements that are almost neighbours, an exchange of x and y, or an index."""
-    array, columns = site.place.array, site.place.array not in observation.problem.column_major
+    """Return what to try: a vector for elements that are almost neighbours, tiles, an exchange of x and y, or an index.
+
+    Threads that load what they multiply need B by rows for an exchange.
+    """
+    array, by_columns = site.place.array, observation.problem.column_major
     if abs(site.stride or 0) <= _VECTOR_BYTES:
         return _vector(site, observation)
-    if array in ("A", "C") and columns and launch.block.y > 1 and not any(map(_is_coalesced, launch.sites)):
+    is_exchanged = array in ("A", "C") and array not in by_columns and (launch.shared or "B" not in by_columns)
+    if is_exchanged and launch.block.y > 1 and not any(map(_is_coalesced, launch.sites)):
         return EXCHANGE
+    return advice_along(site, observation, launch)
+
+
+def advice_along(site: Site, observation: Observation, launch: ObservedLaunch) -> str:
+    """Return along what the threads of a warp should step instead, or the tiles that they need to do so."""
+    array, by_columns = site.place.array, observation.problem.column_major
+    if array in ("A", "B") and not launch.shared and "A" not in by_columns and "B" in by_columns:
+        return _TILES
     if array not in ("A", "B", "C"):
         return "let threadIdx.x run along the elements that are neighbours in memory"
-    along = f"the {'columns' if columns else 'rows'} of {array}, which are neighbours in memory"
+    along = f"the {'rows' if array in by_columns else 'columns'} of {array}, which are neighbours in memory"
     return f"{_where(site.place, observation, launch)}let the threads of a warp step along {along}"
 
 
