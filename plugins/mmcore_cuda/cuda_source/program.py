@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.api_launches import api_launch
@@ -215,8 +215,9 @@ def read_program(text: str, of_headers: tuple[Definition, ...] = ()) -> Program:
                 values = node.children_by_field_name("default_value")
                 for name, known in zip(node.children_by_field_name("declarator"), values, strict=False):
                     constants.setdefault(text_of(name), known)
-            case "enumerator" if (value := node.child_by_field_name("value")) is not None:
-                constants.setdefault(text_of(node.children[0]), value)
+            case "enumerator_list":
+                for word, value in _enumerators(node):
+                    constants.setdefault(word, value)
             case "struct_specifier" | "class_specifier" if members := members_of(node):
                 structures |= dict.fromkeys(names_of_structure(node), members)
                 generic |= dict.fromkeys(names_of_structure(node), template_parameters(node))
@@ -280,6 +281,17 @@ def _launch(node: Node) -> HostLaunch:
     passed = () if arguments is None else tuple(children_without_comments(arguments))
     extents = tuple(lone_configuration(geometry[0]) or children_without_comments(geometry[0])) if geometry else ()
     return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
+
+
+def _enumerators(listed: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the names and values of an enumeration's constants, each of which is one more than the one before."""
+    last, more = "0", 0
+    for node in (each for each in listed.named_children if each.type == "enumerator"):
+        given = node.child_by_field_name("value")
+        last, more = (last, more) if given is None else (text_of(given), 0)
+        expressions = walk(parse(f"int _ = ({last} + {more});".encode()))
+        yield text_of(node.children[0]), given or next(each for each in expressions if each.type == "binary_expression")
+        more += 1
 
 
 def lone_configuration(configuration: Node) -> list[Node]:

@@ -35,10 +35,12 @@ class Body:
     Attributes:
         function: the kernel.
         skipped: the first byte and the end of each branch that is never taken.
+        constants: the names of the program's constants.
     """
 
     function: Function
     skipped: tuple[tuple[int, int], ...] = ()
+    constants: frozenset[str] = frozenset()
 
     @functools.cached_property
     def _nodes(self) -> list[Node]:

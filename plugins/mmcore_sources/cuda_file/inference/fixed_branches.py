@@ -31,8 +31,11 @@ def skipped_branches(source: Program, function: Function, values: Mapping[str, A
     reader = Reader(source, numbers)
     for node in (each for each in walk(function.body) if each.type in BRANCHES):
         condition = condition_of(node)
-        if condition is None or not ({*_unqualified(condition)} <= numbers.keys() and identifiers(condition)):
+        if condition is None or not identifiers(condition):
             continue
+        others = {*_unqualified(condition)} - numbers.keys()
+        if others and (not others <= source.constants.keys() or others == {*_unqualified(condition)}):
+            continue  # a constant alone may be a tuning parameter
         with contextlib.suppress(Unreadable):
             branch = node.child_by_field_name("alternative" if reader.holds(condition) else "consequence")
             if branch is not None:

@@ -43,6 +43,8 @@ class Reader(HostVariables, HostDimensions):
         match node.type:
             case "number_literal":
                 return literal(text_of(node))
+            case "char_literal" if len(text_of(node)) == len("'N'"):
+                return ast.Constant(ord(text_of(node)[1])), False
             case "identifier" | "type_identifier":
                 return self._named(text_of(node), depth)
             case "qualified_identifier":

@@ -203,7 +203,7 @@ def roles_of(
     powers = {name: f"1<<{name}" for name in logarithms_of(body, integers)}
     integers = [powers.get(name, name) for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()) - counts.keys())
+    guessed = bool(offsets.keys() - batch.keys() - unused.keys() - ({*edges, *flags} & launched.keys()) - counts.keys())
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {

@@ -16,12 +16,15 @@ from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.class_arguments import member_types
+from mmcore_sources.cuda_file.inference.class_types import enumerators
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
 from mmcore_sources.cuda_file.inference.fixed_branches import skipped_branches
+from mmcore_sources.cuda_file.inference.flags import flags_of
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launches import launch_of_instance
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -147,8 +150,15 @@ def read_kernel(
     of_classes = member_types(source, function, chosen.classes)
     source = replace(source, types={**source.types, **of_classes})
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
-    function = function.with_types({**chosen.types, **of_macros, **source.types})
-    body = Body(function, (*skipped_branches(source, function, {**chosen.values, **known}),))
+    enumerations = {each.type: enumerators(Reader(source), each.type) for each in function.parameters}
+    of_enumerations = {type_: "int" for type_, numbers in enumerations.items() if numbers}
+    function = function.with_types({**chosen.types, **of_macros, **source.types, **of_enumerations})
+    values = {name: number for numbers in enumerations.values() for name, number in numbers.items()}
+    source = replace(source, constants={**_nodes(values), **source.constants})
+    values |= {**chosen.values, **known}
+    body = Body(function, (*skipped_branches(source, function, values),), frozenset(source.constants))
+    if flags := _flags(body, source, launch, given):
+        body = replace(body, skipped=(*skipped_branches(source, function, {**values, **flags}),))
     refuse_undefined(file, source, body, launch, {**chosen.values, **known}, known)
     return SourceKernel(
         file=file,
@@ -163,6 +173,21 @@ def read_kernel(
         chosen=chosen,
         notes=notes,
     )
+
+
+def _nodes(numbers: Mapping[str, int]) -> dict[str, Node]:
+    """Return the numbers of enumerators as constants of a program."""
+    return {name: parse_expression(str(number)) for name, number in numbers.items()}
+
+
+def _flags(body: Body, source: Program, launch: HostLaunch | None, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers that the user or the launch passes for parameters that are only tested; 0 for others."""
+    parameters = body.function.parameters
+    whole = [each.name for each in parameters if not each.pointer and "int" in scalar_type(each.type)]
+    words = zip(parameters, given.get("args", ()), strict=False)
+    passed = {each.name: int(word) for each, word in words if word.strip().isdecimal()}
+    passed = {**launched_numbers(source, body.function, launch), **passed}
+    return {name: passed.get(name, 0) for name in flags_of(body, whole)}
 
 
 def _refuse_structures(source: Program, function: Function) -> None:

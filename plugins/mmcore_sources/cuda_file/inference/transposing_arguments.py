@@ -28,7 +28,7 @@ def transposing_argument(kernel: SourceKernel, pointer: str) -> str:
             continue
         if any(each is not None and _is_skipped(kernel, each) for each in branches):
             names = {*identifiers(condition)}
-            for each in kernel.declared.template:
+            for each in (*kernel.declared.template, *kernel.declared.parameters):
                 if each.name in names and (word := _word(kernel, each.name, each.type)):
                     return f"the {word} that {launch.place if launch else ''} passes for {each.name}"
     return ""
@@ -40,7 +40,7 @@ def _is_skipped(kernel: SourceKernel, branch: Node) -> bool:
 
 def _word(kernel: SourceKernel, name: str, type_: str) -> str:
     """Return the word for the value of a parameter that transposes; empty for another value."""
-    value, constants = kernel.values.get(name), enumerators(Reader(kernel.source), type_)
+    value, constants = {**kernel.launched, **kernel.values}.get(name), enumerators(Reader(kernel.source), type_)
     if not constants:
         return "true" if value and _FLAG.search(name) else ""
     words = (word for word, number in constants.items() if number == value and _TRANSPOSES.fullmatch(word))
