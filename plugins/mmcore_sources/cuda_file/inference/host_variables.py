@@ -6,8 +6,9 @@ import ast
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
-from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of
+from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of
 from mmcore_sources.cuda_file.inference.assignments import (
     assigned_value,
     ended_branch,
@@ -21,6 +22,7 @@ from mmcore_sources.cuda_file.inference.choices import extreme, typed_choice
 from mmcore_sources.cuda_file.inference.conditions import condition_of, leaves
 from mmcore_sources.cuda_file.inference.dimensions import number_set_by_call
 from mmcore_sources.cuda_file.inference.extrema import MULTIPROCESSORS, is_multiprocessors, limit
+from mmcore_sources.cuda_file.inference.global_variables import global_variables
 from mmcore_sources.cuda_file.inference.host_scopes import DEEPEST, LISTS, HostScope
 from mmcore_sources.cuda_file.inference.structure_values import member_values
 
@@ -60,11 +62,24 @@ class HostVariables(HostScope):
             return self.caller(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
+        if (set_by := self._global(name)) is not None:
+            reader, value = set_by
+            return reader._value(name, depth + 1) if value is None else reader._typed(value, depth + 1)
         if (member := self._member(name)) is not None:
             reader, value = member
             one = value.type in LISTS and len(value.named_children) == 1
             return reader._typed(value.named_children[0] if one else value, depth + 1)
         raise Unreadable(name)
+
+    def _global(self, name: str) -> tuple[Self, Node | None] | None:
+        """Return the reader of a global variable, and its initial value; None if it is the function that sets it."""
+        root = self.source.root if self.scope is None else root_of(self.scope)
+        variable = global_variables(root).get(name)
+        if variable is None or (variable.value is None and variable.function in (None, self.scope)):
+            return None
+        scope = variable.function if variable.function != self.scope else None
+        reader = type(self)(self.source, self.names if scope is None else {}, scope)
+        return reader, variable.value if scope is None else None
 
     def _set_to(self, targets: Sequence[str], depth: int) -> tuple[ast.expr, bool]:
         """Return the value that the function sets a variable of its caller to, by the names that it may have."""
