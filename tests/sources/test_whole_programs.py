@@ -132,6 +132,41 @@ def test_a_size_that_the_user_may_give_has_remainders(size: str) -> None:
     assert inferred(text.replace(size, "int N = argc ? 512 : unknown()")).attributes["program_sizes"]
 
 
+@pytest.mark.parametrize(
+    ("size", "whole"),
+    [
+        ("int S = argc > 1 ? atoi(argv[1]) : 100, N = (S + 15) / 16 * 16", True),
+        ("int N = 100; if (argc > 1) N = std::stoi(argv[1]); N = up(N)", True),
+        ("int S = argc == 2 ? atoi(argv[1]) : 512, N = S * 48", True),
+        ("int N = 8 * atoi(argv[1])", False),
+        ("int N = std::min(atoi(argv[1]), 32)", False),
+    ],
+)
+def test_a_size_that_the_program_makes_of_input_may_be_whole_tiles(size: str, whole: bool) -> None:
+    text = (KERNEL + MAIN).replace("SIZE", size).replace("GUARD", "")
+    up = "int up(int number) { return (number + 31) / 32 * 32; }\n"
+    assert inferred(up + text).attributes["program_sizes"] == (Multiple(("m", "n", "k"), 16),) * whole
+
+
+@pytest.mark.parametrize(
+    ("first", "statement", "whole"),
+    [
+        ("static int N = 640;", "", True),
+        ("int N;", "N = 640;", True),
+        ("int N = 0;", "N = (atoi(argv[1]) + 15) / 16 * 16;", True),
+        ("int N;", "N = 650;", False),
+        ("int N = 640;", 'scanf("%d", &N);', False),
+        ("int N = 640;", "if (argc > 1) N = atoi(argv[1]);", False),
+        ("int N;", "for (N = 64; N < 100; N++)", False),
+        ("int N;", "N = 640; host(); N = 650;", False),
+    ],
+)
+def test_a_size_may_be_a_variable_of_the_file(first: str, statement: str, whole: bool) -> None:
+    host = MAIN.replace("main(int argc, char **argv)", "host()").replace("SIZE;", "")
+    text = f"{first}\n{KERNEL.replace('GUARD', '')}{host}int main(int argc, char **argv) {{ {statement} host(); }}\n"
+    assert inferred(text).attributes["program_sizes"] == (Multiple(("m", "n", "k"), 16),) * whole
+
+
 def test_a_program_with_a_wrong_size_of_its_own_is_not_said_to_be_right(folder: Path) -> None:
     text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")
     (folder / "my.cu").write_text(text.replace("C[row", "if (N == 48) sum = 0;\n    C[row"))

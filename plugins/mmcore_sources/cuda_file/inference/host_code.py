@@ -85,6 +85,8 @@ class Reader(HostVariables, HostDimensions):
                 return self._binary(node, depth)
             case "conditional_expression" if len(parts) == 3:
                 return self._alternative(parts, depth)
+            case "call_expression" if text_of(node) in self.inputs:
+                return ast.Constant(self.inputs[text_of(node)]), False
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))

@@ -43,6 +43,7 @@ class HostScope(abc.ABC):
     call: Node | None = None  # the call of the host function that counts; the first one if None
     callers: tuple[Node, ...] = ()  # the calls of the functions around it, innermost first
     around: Self | None = None  # the reader of the function that makes this call, if it is known
+    inputs: Mapping[str, int] = field(default_factory=dict)  # assumed numbers of the user by their expressions
 
     @abc.abstractmethod
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
@@ -65,7 +66,7 @@ class HostScope(abc.ABC):
             of_file = {*self.source.constants, *self.source.macros}
             of_file -= {each for each in of_file & self.names.keys() if self._is_local(each)}
             known = {name: meaning for name, meaning in self.names.items() if name in of_file}
-        reader = type(self)(self.source, {}, function, line, call, around=self)
+        reader = type(self)(self.source, {}, function, line, call, around=self, inputs=self.inputs)
         known = {name: meaning for name, meaning in known.items() if not reader._is_local(name.partition(".")[0])}
         return replace(reader, names=known)
 
@@ -91,7 +92,8 @@ class HostScope(abc.ABC):
             return self.around
         around = self.call is not None and enclosing_function(self.call) == argument.scope
         calls = self.callers if around else ()
-        return type(self)(self.source, {}, argument.scope, argument.line, next(iter(calls), None), calls[1:])
+        call = next(iter(calls), None)
+        return type(self)(self.source, {}, argument.scope, argument.line, call, calls[1:], inputs=self.inputs)
 
     def _returned(self, call: Node) -> tuple[Self, Node] | None:
         """Return the value of a call of a host function, with its reader; None if functions of its name differ."""
@@ -107,7 +109,8 @@ class HostScope(abc.ABC):
         if found is None:
             return None
         passed_on = {name: self.names[member] for name, member in found.members.items() if member in self.names}
-        return type(self)(self.source, {**self.names, **passed_on}, found.function or self.scope), found.value
+        names = {**self.names, **passed_on}
+        return type(self)(self.source, names, found.function or self.scope, inputs=self.inputs), found.value
 
     def _is_real(self, name: str) -> bool:
         return self.scope is not None and is_real(self.scope, name)

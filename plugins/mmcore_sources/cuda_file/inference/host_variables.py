@@ -40,6 +40,8 @@ class HostVariables(HostScope):
         """Return the value of a name, and whether its text is computed in floating point."""
         if name in self.names:
             return self.names[name], False
+        if name in self.inputs:
+            return ast.Constant(self.inputs[name]), False
         if is_multiprocessors(self.scope, name):
             return ast.Constant(MULTIPROCESSORS), False
         if self.scope is not None and (by := number_set_by_call(self.scope, name, self.line)) and by.function:
@@ -78,7 +80,7 @@ class HostVariables(HostScope):
         if variable is None or (variable.value is None and variable.function in (None, self.scope)):
             return None
         scope = variable.function if variable.function != self.scope else None
-        reader = type(self)(self.source, self.names if scope is None else {}, scope)
+        reader = type(self)(self.source, self.names if scope is None else {}, scope, inputs=self.inputs)
         return reader, variable.value if scope is None else None
 
     def _set_to(self, targets: Sequence[str], depth: int) -> tuple[ast.expr, bool]:

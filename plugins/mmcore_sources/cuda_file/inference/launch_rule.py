@@ -25,7 +25,6 @@ from mmcore_sources.cuda_file.inference.program_numbers import program_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.untried_instances import instance_launches, untried_instances
-from mmcore_sources.cuda_file.inference.user_input import numbers_of_user
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
 
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
@@ -101,10 +100,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     warnings += untried_instances(kernel, condition.others if condition is not None else ())
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
-    of_user = numbers_of_user(kernel.function, launch)
-    passed = program_numbers(source, kernel.function, instance_launches(kernel))
-    launched = {name: number for name, number in passed.items() if name.partition(".")[0] not in of_user}
-    numbers = {**launched, **product.launched}
+    numbers = {**program_numbers(source, kernel.function, instance_launches(kernel)), **product.launched}
     columns = str(given.get("column_major", product.column_major))
     return LaunchRule(
         block=block,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -199,11 +199,15 @@ def value_of(
 
 
 def launched_numbers(
-    source: Program, function: Function, launch: HostLaunch | None, names: Mapping[str, ast.expr] = MappingProxyType({})
+    source: Program,
+    function: Function,
+    launch: HostLaunch | None,
+    names: Mapping[str, ast.expr] = MappingProxyType({}),
+    inputs: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, int]:
     """Return the whole numbers that a launch passes, by parameter, or by member as "A.width".
 
-    ``names`` has values of names in the host function, as in one turn of a loop.
+    ``names`` has values of names in the host function, as in one turn of a loop, ``inputs`` assumed ones of the user.
     """
     values = dict[str, str]()
     for each, argument in zip(function.parameters, launch.arguments, strict=False) if launch else ():
@@ -211,7 +215,7 @@ def launched_numbers(
             values[each.name] = text_of(argument)
             members = (member.name for member in each.members if not member.pointer)
             values |= {f"{each.name}.{member}": f"{text_of(argument)}.{member}" for member in members}
-    reader = Reader.of(source, launch, names)
+    reader = replace(Reader.of(source, launch, names), inputs=inputs)
     numbers = ((name, reader.whole(text)) for name, text in values.items())
     return {name: number for name, number in numbers if number is not None}
 

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, root_of, text_of, walk
-from mmcore_sources.cuda_file.inference.host_calls import Passed, calls_of, parameter_names, passed
+from mmcore_sources.cuda_file.inference.host_calls import Passed, arguments_of, calls_of, parameter_names, passed
 
 _INPUT = re.compile(
     r"\b(?:argv|ato[fil]l?|sto(?:i|u?ll?|[fd])|strto\w+|from_chars|getenv|\w*scanf|get(?:line|opt|CmdLine)\w*|optarg)\b"
 )
+_BARE = re.compile(r"\bargv$")
+_COUNT = "argc"
+_ARGUMENTS, _SAMPLES = 6, 12
+_LEAST, _GROWTH, _APART = 37, 1.7, 7  # of numbers without a common divisor
+
+
+@functools.lru_cache(maxsize=8)
+def samples_of_input(root: Node) -> tuple[dict[str, int], ...]:
+    """Return some numbers that a user may give a file's program, by the calls that read them, and ``argc``."""
+    calls = (each for each in walk(root) if each.type == "call_expression" and _reads_input(each))
+    texts = sorted({text_of(each) for each in calls})
+    return tuple(
+        {
+            _COUNT: 1 + turn % _ARGUMENTS,
+            **{text: int(_LEAST * _GROWTH**turn) + _APART * place for place, text in enumerate(texts)},
+        }
+        for turn in range(_SAMPLES)
+    )
+
+
+def _reads_input(call: Node) -> bool:
+    """Return whether a call returns input: ``atoi`` by its name, others if they get all of a program's arguments."""
+    return bool(_INPUT.search(text_of(call.children[0]))) or any(map(_BARE.search, map(text_of, arguments_of(call))))
 
 
 def numbers_of_user(function: Function, launch: HostLaunch | None) -> set[str]:
