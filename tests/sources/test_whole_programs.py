@@ -10,6 +10,7 @@ from click.testing import Result
 
 import mmcore
 from mmcore.kernel.constraints import Multiple
+from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import inferred
@@ -846,3 +847,30 @@ def test_a_program_that_launches_a_kernel_twice_has_the_sizes_of_both(sizes: str
     found = inferred(f"{KERNEL.replace('GUARD', '')}{warm_up}void multiply({parameters})\n{{\n{sizes}\n{launch}\n}}\n")
     asked = {each.of for each in found.attributes["program_sizes"] if isinstance(each, Multiple)}
     assert asked == ({multiple} if multiple else set())
+
+
+@pytest.mark.parametrize(
+    ("calls", "other", "whole"),
+    [
+        ("const int N = 64; product(a, b, c, N);", "", True),
+        ("for (int N : {64, 96}) product(a, b, c, N);", "", True),
+        ("int S = atoi(argv[1]), N = (S + 15) / 16 * 16; product(a, b, c, N);", "", True),
+        ("int N = atoi(argv[1]); product(a, b, c, N);", "", False),
+        ("product(a, b, c, 64); product(a, b, c, 90);", "", False),
+        ("product(a, b, c, 64);", "void product(float *a, float *b, float *c, int N) {}", False),
+    ],
+)
+def test_the_sizes_of_a_program_may_be_those_of_calls_in_another_file(
+    calls: str, other: str, whole: bool, folder: Path
+) -> None:
+    host = MAIN.replace("int main(int argc, char **argv)", "void product(float *a, float *b, float *c, int N)")
+    text = KERNEL.replace("GUARD", "") + host.replace("SIZE;", "").replace("float *a, *b, *c;", "")
+    (folder / "my.cu").write_text('#include "my.h"\n' + text)
+    (folder / "my.h").write_text("void product(float *a, float *b, float *c, int N);\n")
+    (folder / "main.cpp").write_text(f'#include "my.h"\nint main(int argc, char **argv) {{ {calls} }}\n')
+    (folder / "other.cpp").write_text(other)
+    found = inferred_of({"file": str(folder / "my.cu")}).attributes
+    assert (found["program_sizes"], found["launch"].grid) == (
+        (Multiple(("m", "n", "k"), 16),) * whole,
+        "ceil(n / 16), ceil(n / 16)",
+    )

@@ -35,7 +35,7 @@ from mmcore_sources.cuda_file.project.includers import with_includer
 from mmcore_sources.cuda_file.project.macro_values import with_values_of_project
 from mmcore_sources.cuda_file.project.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.project.other_files import files_with_products
-from mmcore_sources.cuda_file.project.sources import launching_sources
+from mmcore_sources.cuda_file.project.sources import calling_sources, launching_sources
 from mmcore_sources.cuda_file.syntax import (
     DoesNotCompile,
     host_syntax_errors,
@@ -169,8 +169,11 @@ def _inferred(
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         named = [(each.name, content) for each, content in headers]
-        others = launching_sources(path, text, [name for name, _ in named])
-        return infer(path, text, options, named, others)
+        of_headers = [name for name, _ in named]
+        launching = launching_sources(path, text, of_headers)
+        calling = calling_sources(path, (text, *(each for _, each in launching)), of_headers)
+        others = named, launching, calling
+        return infer(path, text, options, *others)
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
@@ -182,7 +185,7 @@ def _inferred(
             refuse_errors(path, text, {**options, "options": search, "parameters": {**parameters, **values}})
         if isinstance(error, LacksOption):
             error.options = tuple(
-                _with_further(lambda further: infer(path, text, {**options, **further}, named, others), error.options)
+                _with_further(lambda further: infer(path, text, {**options, **further}, *others), error.options)
             )
         refused = uncompiled_kernels(path, text, {**options, "options": search})
         bugs = bugs_of_refused(path.name, text, itertools.chain(host_syntax_errors(path, text, options), refused))

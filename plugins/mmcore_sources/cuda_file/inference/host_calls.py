@@ -95,8 +95,12 @@ def _callable(root: Node) -> tuple[Node, ...]:
 @functools.lru_cache(maxsize=64)
 def calls_of(scope: Node) -> tuple[Node, ...]:
     """Return the calls and the explicit instantiations of a host function in its file."""
-    name, nodes = function_name(scope), walk(root_of(scope))
-    return tuple(each for each in nodes if each.type in _CALLS and name and function_name(each) == name)
+    return calls_in(root_of(scope), function_name(scope))
+
+
+def calls_in(root: Node, name: str) -> tuple[Node, ...]:
+    """Return the calls and the explicit instantiations of a function in a file."""
+    return tuple(each for each in walk(root) if each.type in _CALLS and name and function_name(each) == name)
 
 
 def enclosing_function(node: Node) -> Node | None:

@@ -70,15 +70,17 @@ def infer(
     given: Mapping[str, Any],
     headers: Iterable[tuple[str, str]] = (),
     launching: Iterable[tuple[str, str]] = (),
+    calling: Iterable[tuple[str, str]] = (),
 ) -> Inferred:
     """Return the declaration of a file's kernel.
 
     The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
     of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes, ``launching`` those
-    of other files that launch its kernels. Raises InvalidKernel if it has no kernel, or several, or lacks something;
-    the message names the option that gives it.
+    of other files that launch its kernels, and ``calling`` those of files that call the functions around launches.
+    Raises InvalidKernel if it has no kernel, or several, or lacks something; the message names the option that gives
+    it.
     """
-    kernel = read_kernel(path.name, text, given, headers, launching)
+    kernel = read_kernel(path.name, text, given, headers, launching, calling)
     product = product_of(kernel)
     launch = launch_rule(kernel, product)
     constraints, fixed_notes, free = _fixed_sizes(kernel, product, launch)

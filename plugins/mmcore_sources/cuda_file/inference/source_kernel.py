@@ -19,6 +19,7 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
+from mmcore_sources.cuda_file.inference.calling_files import with_calling_files
 from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.class_arguments import member_types
 from mmcore_sources.cuda_file.inference.class_types import enumerators
@@ -123,6 +124,7 @@ def read_kernel(
     given: Mapping[str, Any],
     headers: Iterable[tuple[str, str]],
     launching: Iterable[tuple[str, str]],
+    calling: Iterable[tuple[str, str]],
 ) -> SourceKernel:
     """Return the kernel that a file's text and the user choose. Arguments and errors are those of infer()."""
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
@@ -132,6 +134,7 @@ def read_kernel(
     source = read_program(text, of_headers)
     source = functools.reduce(lambda program, header: program.with_header(*header), headers, source)
     source = functools.reduce(lambda program, other: program.with_launches(*other), launching, source)
+    source = with_calling_files(source, calling)
     entry = str(given.get("entry", ""))
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     declared, launch, notes = chosen_function(file, source, entry)

@@ -48,8 +48,13 @@ def instance_launches(kernel: SourceKernel) -> list[HostLaunch]:
     if kernel.launch is None:
         return []
     several = reached(kernel.source, launches_of(kernel.source, kernel.declared))
-    others = (each for each in several if each.line != kernel.launch.line and not _is_other(kernel, each))
+    others = (each for each in several if _is_elsewhere(each, kernel.launch) and not _is_other(kernel, each))
     return [kernel.launch, *others]
+
+
+def _is_elsewhere(launch: HostLaunch, other: HostLaunch) -> bool:
+    """Return whether a launch is in another line than another one, or has another call where both have one."""
+    return launch.line != other.line or (None not in (launch.call, other.call) and launch.call != other.call)
 
 
 def _is_given(kernel: SourceKernel) -> bool:

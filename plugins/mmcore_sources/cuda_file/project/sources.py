@@ -1,10 +1,10 @@
-"""Other sources of a file's project."""
+"""Other sources of a file's project: those that launch its kernels, and those that call what launches them."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from mmcore.files import read_text
@@ -13,6 +13,8 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.project_folders import folders_of_project
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, parse
+from mmcore_sources.cuda_file.inference.calling_files import functions_to_call
+from mmcore_sources.cuda_file.inference.host_calls import calls_in, function_name, functions_of
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
 _MOST_FILES, _MOST_BYTES = 300, 1 << 18
@@ -41,6 +43,28 @@ def launching_sources(path: Path, text: str, headers: Collection[str]) -> tuple[
             if not names:
                 break
     return tuple(found.items())
+
+
+def calling_sources(path: Path, texts: Iterable[str], headers: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of the project's sources that call a function around a launch in a file's ``texts``.
+
+    Its own ``headers`` are left out, and sources in a folder with another function of this name, which they may call.
+    """
+    found, defining = dict[Path, tuple[set[str], str]](), set[tuple[Path, str]]()
+    names = set[str]().union(*(functions_to_call(read_program(text).launches) for text in texts))
+    for other, content in sources_of_project(path) if names else ():
+        if other.name in headers or not (mentioned := names & words(content.encode())):
+            continue
+        root = read_program(content).root
+        defined = mentioned & {function_name(each) for each in functions_of(root)}
+        defining |= {(other.parent, name) for name in defined}
+        if called := {name for name in mentioned - defined if calls_in(root, name)}:
+            found[other] = called, content
+    return tuple(
+        (other.name, content)
+        for other, (called, content) in found.items()
+        if not any((other.parent, name) in defining for name in called)
+    )
 
 
 def _included(path: Path, text: str) -> Iterator[tuple[str, str]]:
