@@ -30,9 +30,9 @@ void product(int m, int n, int k, const float *a, const float *b, float *c)
 """
 
 
-def run(text: str) -> tuple[int, str]:
+def run(text: str, *options: str) -> tuple[int, str]:
     Path("coarse.cu").write_text(text)
-    result = command("run", "coarse.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    result = command("run", "coarse.cu", "--device", "emulator", "--seed", "1", "--quiet", *options)
     return result.exit_code, result.output
 
 
@@ -51,6 +51,13 @@ def test_the_hint_exchanges_the_sizes_of_a_grid_whose_tiles_are_right(grid: str,
     status, said = run(wrong)
     assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
     assert ("; without it, it is right where m = n, as at 64×64×64" in said) == square
+
+
+def test_a_grid_rather_than_the_kernel_is_changed_where_the_user_says_how_matrices_are_stored() -> None:
+    status, said = run(
+        COARSE.replace("(n + 31) / 32, (m + 15) / 16", "(m + 31) / 32, (n + 15) / 16"), "--column-major="
+    )
+    assert (status, "hint: with --grid 'ceil(n / 32), ceil(m / 16)' the product is right" in said) == (1, True)
 
 
 def test_an_integer_that_the_kernel_does_not_use_is_no_size_if_the_others_are_enough() -> None:

@@ -53,6 +53,8 @@ def exchanged(result: Result, file: FileKernel) -> Iterator[str]:
     small = small_cell(result.cell, file.kernel)
     if result.verification is not None and not result.verification.verified:
         yield from _tried((whole_cell(small, file.kernel) or small,), file, exchanged_grids(file.kernel))
+    elif (cell := _wrong_whole_tiles(result, file.kernel)) is not None:
+        yield from _tried((cell,), file, exchanged_grids(file.kernel))
 
 
 def readings(result: Result, file: FileKernel) -> Iterator[str]:
@@ -67,13 +69,10 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
             yield from _tried((small_cell(result.cell, file.kernel),), file, blocks, _has_no_hazard)
         beyond = any(each.kind.startswith("out-of-bounds") for each in result.violations)
         if beyond and is_whole(result.cell, "", file.kernel):  # of superfluous blocks, perhaps
-            cell = replace(result.cell, timings=(), timeout=TRIED_SECONDS)
-            yield from _tried((cell,), file, grid_of_index(file.kernel))
-        failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
-        if failed is not None:
-            cell = at_sizes(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
-            if not is_right(cell):  # a race alone leaves the product right
-                yield from _tried((cell,), file, _alike_in_squares(file.kernel))
+            same = replace(result.cell, timings=(), timeout=TRIED_SECONDS)
+            yield from _tried((same,), file, grid_of_index(file.kernel))
+        if (cell := _wrong_whole_tiles(result, file.kernel)) is not None:
+            yield from _tried((cell,), file, _alike_in_squares(file.kernel))
         return
     small = small_cell(result.cell, file.kernel)
     tiles = whole_cell(small, file.kernel)
@@ -84,6 +83,15 @@ def readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file))
+
+
+def _wrong_whole_tiles(result: Result, kernel: Kernel) -> Cell | None:
+    """Return the product of whole tiles that is wrong where a square is right; None without one."""
+    failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(WHOLE)), None)
+    if failed is None:
+        return None
+    cell = at_sizes(small_cell(result.cell, kernel), kernel, *(failed[name] for name in "mnk"))
+    return None if is_right(cell) else cell  # a race alone leaves the product right
 
 
 def _has_no_hazard(cell: Cell) -> bool:
