@@ -106,6 +106,11 @@ DEPOTS = "".join(f".local .align 8 .b8 depot{number}[400000]; mov.u64 %d3, depot
     ("module", "body", "sentence"),
     [
         (".shared .b8 tile[524289];", "mov.u32 %r2, tile;", "tile takes 524289 bytes; 524288 is the most"),
+        (
+            "",
+            ".local .align 8 .b8 __local_depot0[524296]; mov.u64 %d3, __local_depot0;",
+            "the local arrays of a thread take 524296 bytes; 524288 is the most",
+        ),
         ("", DEPOTS, "has 800000 bytes of local memory; 524288 is the most"),
         (".shared .align 0 .b8 tile[64];", "", "tile has an alignment of 0, which is no power of two"),
         (".visible .entry g(.param .u64 p, .param .u32 p) { ret; }", "", "PTX parameter p is declared twice"),

@@ -18,6 +18,7 @@ _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 _DYNAMIC_ALIGN = 16
 _EXTENT = attrgetter("name", "nbytes", "align")
 _WITHIN = (1 << 20) - 1
+_FRAME = "__local_depot"  # the compiler's variable for the local arrays of a function
 _LARGEST = 512 << 10
 """The most local memory of a thread, in bytes; no GPU has as much shared memory."""
 
@@ -94,7 +95,9 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
     variables = used_variables(function)
     for variable in variables:
         if variable.space in ("shared", "local") and max(variable.nbytes, variable.align) > _LARGEST:
-            raise PtxError(f"PTX variable {variable.name} takes {variable.nbytes} bytes; {_LARGEST} is the most")
+            is_frame = variable.name.startswith(_FRAME)
+            what = "the local arrays of a thread take" if is_frame else f"PTX variable {variable.name} takes"
+            raise PtxError(f"{what} {variable.nbytes} bytes; {_LARGEST} is the most")
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
     offsets, end = _packed(map(_EXTENT, declared))
