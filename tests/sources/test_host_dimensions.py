@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mmcore.errors import LacksOption
+from mmcore.kernel.arguments import Scalar
+from mmcore_sources.cuda_file.inference.expressions import SizeRule
 from tests.sources.test_source_file import block_and_grid, inferred, kernel, launch_text
 
 GROUPS = """
@@ -203,6 +206,58 @@ def test_block_and_grid_may_be_members_of_a_class(members: str, apart: bool) -> 
 def test_members_of_another_class_do_not_count() -> None:
     other = f"struct Other {{ dim3 blocks_{{1, 2}}, threads_{{7}}; }}; struct Product {{ int m_, n_, k_; {RUN} }};"
     assert block_and_grid(kernel(GROUPS + other))[0] == "b24x1"  # the columns of a tile
+
+
+PARTS = """
+__global__ void parts(const float *a, const float *b, float *c, int M, int N, int K, int each)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x, first = blockIdx.z * each;
+    float sum = 0;
+    for (int p = first; p < min(K, first + each); p++) sum += a[row * K + p] * b[p * N + col];
+    if (row < M && col < N) atomicAdd(&c[row * N + col], sum);
+}
+class Product {
+public:
+    Product(int m, int n, int k, int parts) : m_(m), n_(n), k_(k), parts_(PARTS) {}
+    void operator()(const float *a, const float *b, float *c)
+    {
+        dim3 grid(up(n_, 16), up(m_, 16), parts_);
+        parts<<<grid, dim3(16, 16)>>>(a, b, c, m_, n_, k_, up(k_, parts_));
+    }
+private:
+    static int up(int a, int b) { return (a + b - 1) / b; }
+    int m_, n_, k_, parts_;
+};
+int main() { const int M = 64, N = 48, K = 320, count = 8; MADE; }
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Product product(M, N, K, 8)",
+        "Product product(M, N, K, count)",
+        "Product product{M, N, K, count}",
+        "Product product = Product(M, N, K, 8)",
+        "auto *product = new Product(M, N, K, 8)",
+        "auto product = std::make_unique<Product>(M, N, K, 8)",
+    ],
+)
+def test_a_member_is_what_the_program_constructs_its_object_with(made: str) -> None:
+    found = kernel(PARTS.replace("MADE", made).replace("PARTS", "parts"))
+    assert (found.launch.grid, found.arguments[-1]) == (  # type: ignore[union-attr]
+        "ceil(n / 16), ceil(m / 16), 8",
+        Scalar(SizeRule("ceil(k / 8)"), "int32"),
+    )
+
+
+def test_an_extent_along_z_that_cannot_be_read_is_a_warning() -> None:
+    text = PARTS.replace("MADE", "Product product(M, N, K, 8)").replace("PARTS", "most(parts)")
+    with pytest.raises(LacksOption) as refused:
+        inferred(text)
+    assert refused.value.options == ("--args A,B,C,m,n,k,k",)
+    (warning,) = inferred(text, args=["A", "B", "C", "m", "n", "k", "k"]).warnings
+    assert warning.startswith("parts_ along z of the grid in line 15 cannot be read, and is not tested: ceil(n / 16), ")
 
 
 TOKENS = """

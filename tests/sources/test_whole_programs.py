@@ -874,3 +874,20 @@ def test_the_sizes_of_a_program_may_be_those_of_calls_in_another_file(
         (Multiple(("m", "n", "k"), 16),) * whole,
         "ceil(n / 16), ceil(n / 16)",
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "whole"),
+    [
+        ("Product product(64);", True),
+        ("for (int N : {64, 96}) { Product product(N); }", True),
+        ("Product small(64), large(640), odd(90);", False),
+        ("int S = atoi(argv[1]); Product product((S + 15) / 16 * 16);", True),
+        ("int S = atoi(argv[1]); Product product(S);", False),
+    ],
+)
+def test_the_sizes_of_a_program_may_be_those_of_its_objects(made: str, whole: bool) -> None:
+    host = MAIN.replace("int main(int argc, char **argv)", "void run()").replace("SIZE;", "")
+    product = f"struct Product {{ int N; Product(int n) : N(n) {{}} {host} }};\n"
+    found = inferred(f"{KERNEL.replace('GUARD', '')}{product}int main(int argc, char **argv) {{ {made} }}\n")
+    assert found.attributes["program_sizes"] == (Multiple(("m", "n", "k"), 16),) * whole

@@ -8,13 +8,15 @@ from dataclasses import replace
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.inference.host_calls import calls_in, calls_of, function_name
+from mmcore_sources.cuda_file.inference.members import class_of
 
 _FUNCTION = "function_definition"
 
 
 def functions_to_call(launches: Iterable[HostLaunch]) -> set[str]:
     """Return the names of the functions around launches that only other files can call."""
-    scopes = (each.scope for each in launches if each.scope.type == _FUNCTION and not calls_of(each.scope))
+    scopes = [each.scope for each in launches if each.scope.type == _FUNCTION]
+    scopes = [each for each in scopes if not class_of(each) and not calls_of(each)]
     return {function_name(each) for each in scopes if not text_of(each).startswith("static")} - {"", "main"}
 
 

@@ -151,18 +151,27 @@ def unused_axes(reader: Reader, launch: HostLaunch, body: Body) -> Iterator[str]
             yield f"{launch.place} launches blocks and threads {few}, so that {always} are always 0; {wanted}"
 
 
-def unread_grid(reader: Reader, launch: HostLaunch, body: Body, tested: str) -> Iterator[str]:
-    """Yield a warning if nothing is known of a launch's grid, so that ``tested`` takes its place.
+def unread_grid(reader: Reader, launch: HostLaunch, roles: Roles, body: Body, tested: str) -> Iterator[str]:
+    """Yield a warning if nothing is known of an extent of a launch's grid, so that ``tested`` takes its place.
 
     Blocks that know their number may go over all tiles, however many there are.
     """
     if "gridDim" in text_of(body.function.body):
         return
-    sizes = {name: ast.Name(name) for each in launch.arguments for name in identifiers(each)}
+    order = [each.name for each in body.function.parameters]
+    pairs = zip(order, launch.arguments, strict=False)
+    sizes = (argument for name, argument in pairs if any(each.partition(".")[0] == name for each in roles.sizes))
+    several = ({*identifiers(each)} - {"static_cast"} for each in sizes)
+    # An argument of several names, as divUp(k, parts), is no name of a size.
+    names = host_sizes(launch, roles, order).keys() | {name for each in several if len(each) == 1 for name in each}
+    of_sizes = replace(reader, names={name: ast.Name(name) for name in names})
+    what = f"the grid of the launch in {launch.place}"
     try:
-        replace(reader, names=sizes).extents(launch.geometry[0])
+        for axis, (within, part) in zip("xyz", of_sizes.parts(launch.geometry[0]), strict=False):
+            what = f"{text_of(part)} along {axis} of the grid in {launch.place}"
+            within.number(part)
     except Unreadable:
-        yield f"the grid of the launch in {launch.place} cannot be read, and is not tested: {tested} is, in its place"
+        yield f"{what} cannot be read, and is not tested: {tested} is, in its place"
 
 
 def trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
+from mmcore_sources.cuda_file.inference.constructions import arguments_of_construction, constructed_class
 
 _CALLS = ("call_expression", "template_instantiation")
 _LAMBDA = "lambda_expression"
@@ -94,13 +95,17 @@ def _callable(root: Node) -> tuple[Node, ...]:
 
 @functools.lru_cache(maxsize=64)
 def calls_of(scope: Node) -> tuple[Node, ...]:
-    """Return the calls and the explicit instantiations of a host function in its file."""
+    """Return the calls and the explicit instantiations of a host function in its file, or objects it constructs."""
     return calls_in(root_of(scope), function_name(scope))
 
 
 def calls_in(root: Node, name: str) -> tuple[Node, ...]:
-    """Return the calls and the explicit instantiations of a function in a file."""
-    return tuple(each for each in walk(root) if each.type in _CALLS and name and function_name(each) == name)
+    """Return the calls and the explicit instantiations of a function in a file, or objects that it constructs."""
+    return tuple(each for each in walk(root) if name and name in (_called_name(each), constructed_class(each)))
+
+
+def _called_name(node: Node) -> str:
+    return function_name(node) if node.type in _CALLS else ""
 
 
 def enclosing_function(node: Node) -> Node | None:
@@ -147,8 +152,9 @@ def _template(scope: Node) -> list[Node]:
 
 
 def arguments_of(call: Node) -> list[Node]:
-    """Return the arguments of a call; none of an explicit instantiation."""
-    return _items(call.child_by_field_name("arguments")) if call.type == "call_expression" else []
+    """Return the arguments of a call or construction; none of an explicit instantiation."""
+    is_call = call.type == "call_expression"
+    return _items(call.child_by_field_name("arguments") if is_call else arguments_of_construction(call))
 
 
 def _listed(call: Node) -> list[Node]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
-from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal
+from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, literal, parse_expression
 from mmcore_sources.cuda_file.inference.choices import added, extreme, negated, typed_choice
 from mmcore_sources.cuda_file.inference.class_types import member_constant
 from mmcore_sources.cuda_file.inference.extrema import extremum
@@ -50,6 +50,8 @@ class Reader(HostVariables, HostDimensions):
             case "qualified_identifier":
                 of_class = member_constant(self, text_of(node), depth)
                 return self._named(text_of(node).rpartition("::")[2], depth) if of_class is None else (of_class, False)
+            case "parameter_declaration":  # an argument of what looks like the declaration of a function
+                return self._typed(parse_expression(text_of(node)), depth + 1)
             case "true" | "false":
                 return ast.Constant(int(node.type == "true")), False
             case "parenthesized_expression" | "initializer_list" if len(parts) == 1:

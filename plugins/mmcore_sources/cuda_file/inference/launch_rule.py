@@ -69,7 +69,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         reader = Reader.of(source, launch, {})
         warnings += geometry.unused_axes(reader, launch, body)
         if all(not each.why.startswith(geometry.LAUNCHED) for each in notes if each.what == "grid"):
-            warnings += geometry.unread_grid(reader, launch, body, grid)
+            warnings += geometry.unread_grid(reader, launch, roles, body, grid)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(kernel.text) else None
     if ordinary is not None:

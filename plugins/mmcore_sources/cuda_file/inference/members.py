@@ -24,9 +24,9 @@ def member_value(scope: Node, name: str) -> MemberValue | None:
     word = class_of(scope)
     functions = [each for each in functions_of(root_of(scope)) if word and class_of(each) == word]
     for function in sorted(functions, key=lambda each: not _is_constructor(each, word)):
-        for member, value in _set_in(function):
+        for member, value in set_members(function):
             if member == name:
-                members = {text_of(passed).strip("()"): target for target, passed in _set_in(function)}
+                members = {text_of(passed).strip("()"): target for target, passed in set_members(function)}
                 return MemberValue(value, function, members)
     for node in walk(root_of(scope)) if word else ():
         if node.type == "field_declaration" and _class_around(node) == word:
@@ -45,7 +45,14 @@ def class_of(function: Node) -> str:
     return word.rpartition("::")[2] if qualified else _class_around(function)
 
 
-def _set_in(function: Node) -> Iterator[tuple[str, Node]]:
+def constructors_of(scope: Node) -> list[Node]:
+    """Return the constructors of the class of a host function; none without a class."""
+    word = class_of(scope)
+    functions = (each for each in functions_of(root_of(scope)) if word and class_of(each) == word)
+    return [each for each in functions if _is_constructor(each, word)]
+
+
+def set_members(function: Node) -> Iterator[tuple[str, Node]]:
     """Yield the names and values that a function's initialisers and assignments set."""
     for node in walk(function):
         if node.type == "field_initializer" and len(node.named_children) == 2:

@@ -13,7 +13,9 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, enclosing_function, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.host_scopes import LISTS
 from mmcore_sources.cuda_file.inference.loop_turns import Names, turns
+from mmcore_sources.cuda_file.inference.members import constructors_of, set_members
 from mmcore_sources.cuda_file.inference.parameters import launched_numbers
 from mmcore_sources.cuda_file.inference.user_input import numbers_of_user, samples_of_input
 
@@ -35,7 +37,7 @@ def _numbers(source: Program, function: Function, launch: HostLaunch) -> list[di
     """Return the numbers that a launch passes, by parameter, for each turn and each sample of the user's numbers."""
     node, of_user = next(iter((*launch.geometry, *launch.arguments)), launch.scope), numbers_of_user(function, launch)
     several = list[dict[str, int]]()
-    for inputs in samples_of_input(root_of(launch.call or launch.scope)) if of_user else ({},):
+    for inputs in samples_of_input(root_of(launch.call or launch.scope)):
         several += [
             launched_numbers(source, function, replace(launch, call=call or launch.call), names, inputs)
             for call, names in itertools.islice(
@@ -65,16 +67,36 @@ def _turns(
 
 
 def _passed(base: Reader, scope: Node | None, call: Node | None, depth: int) -> Iterator[tuple[Node | None, Names]]:
-    """Yield the calls of a function, each with the numbers that it passes."""
+    """Yield the calls of a function with the numbers that they pass, or the members that constructors set instead."""
     function = scope if scope is not None and scope.type == "function_definition" else None
     calls = () if function is None else (call,) if call is not None else calls_of(function)
-    if not calls or function is None or depth > _DEEPEST:
+    if function is None or depth > _DEEPEST:
         yield call, {}
-        return
-    for each in calls:
-        for above, names in _turns(base, each, enclosing_function(each), None, depth + 1):
-            scope, line = enclosing_function(each), each.start_point.row + 1
-            reader = replace(base, names=names, scope=scope, line=line, call=above)
-            pairs = zip(parameter_names(function), arguments_of(each), strict=False)
-            numbers = ((name, reader.whole(argument)) for name, argument in pairs)
-            yield each, {name: ast.Constant(number) for name, number in numbers if number is not None}
+    elif calls:
+        yield from ((each, names) for each in calls for names in _arguments(base, function, each, depth))
+    else:
+        made = [names for each in constructors_of(function) for names in _members(base, each, depth)]
+        yield from ((call, names) for names in made or [{}])
+
+
+def _arguments(base: Reader, function: Node, call: Node, depth: int) -> Iterator[Names]:
+    """Yield the numbers that a call passes to a function, by parameter, in each turn of the loops around it."""
+    for above, names in _turns(base, call, enclosing_function(call), None, depth + 1):
+        scope, line = enclosing_function(call), call.start_point.row + 1
+        reader = replace(base, names=names, scope=scope, line=line, call=above)
+        yield _known(reader, zip(parameter_names(function), arguments_of(call), strict=False))
+
+
+def _members(base: Reader, constructor: Node, depth: int) -> Iterator[Names]:
+    """Yield the numbers that a constructor sets members to, for each object that it constructs."""
+    for call in calls_of(constructor):
+        for names in _arguments(base, constructor, call, depth):
+            yield _known(replace(base, names=names, scope=constructor, call=call), set_members(constructor))
+
+
+def _known(reader: Reader, pairs: Iterable[tuple[str, Node]]) -> Names:
+    """Return the numbers among some expressions, by name."""
+    single = ((name, each.named_children[0] if len(each.named_children) == 1 and each.type in LISTS else each)
+              for name, each in pairs)  # fmt: skip
+    numbers = ((name, reader.whole(each)) for name, each in single)
+    return {name: ast.Constant(number) for name, number in numbers if number is not None}

@@ -37,6 +37,7 @@ ELEMENTS = {
     **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
 }
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
+_OF_PART = r"\bblockIdx\.z\s*\*\s*(\w+)"  # the step from one block's part of k to the next
 _EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
 _USUAL_EDGE = 16
 OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
@@ -215,6 +216,8 @@ def roles_of(
     if unknown := [name for name in unknown if name not in fixed]:
         if len(unknown) > len(free):
             known = {**sizes, **{name: matrix for matrix, name in matrices.items()}, **dict.fromkeys(fixed, "0")}
+            parts = dict.fromkeys(re.findall(_OF_PART, text_of(function.body)), "k")  # for one block along z
+            known = {**parts, **known}
             words = (known.get(each.name) or _FACTOR.search(each.name) or "1" for each in function.parameters)
             raise LacksOption(
                 f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter",

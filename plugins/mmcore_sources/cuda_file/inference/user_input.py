@@ -22,7 +22,10 @@ _LEAST, _GROWTH, _APART = 37, 1.7, 7  # of numbers without a common divisor
 
 @functools.lru_cache(maxsize=8)
 def samples_of_input(root: Node) -> tuple[dict[str, int], ...]:
-    """Return some numbers that a user may give a file's program, by the calls that read them, and ``argc``."""
+    """Return some numbers that a user may give a file's program, by the calls that read them, and ``argc``.
+
+    Without such calls, there is one sample: no arguments.
+    """
     calls = (each for each in walk(root) if each.type == "call_expression" and _reads_input(each))
     texts = sorted({text_of(each) for each in calls})
     return tuple(
@@ -30,7 +33,7 @@ def samples_of_input(root: Node) -> tuple[dict[str, int], ...]:
             _COUNT: 1 + turn % _ARGUMENTS,
             **{text: int(_LEAST * _GROWTH**turn) + _APART * place for place, text in enumerate(texts)},
         }
-        for turn in range(_SAMPLES)
+        for turn in range(_SAMPLES if texts else 1)
     )
 
 
