@@ -497,6 +497,7 @@ def test_a_rule_that_raises_leaves_no_product(tmp_path: Path) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
     assert {each.property for each in found.failures} == {"product", "geometry"}
     assert all("its launch rule failed: ValueError: not 17" in each.reason for each in found.failures)
+    assert all("-n 17 " in each.reproduce for each in found.failures if each.property == "geometry")
 
 
 @pytest.mark.usefixtures("varied")

@@ -302,8 +302,8 @@ class _Tests:
     def _fit(self, what: str, cases: Sequence[Case], capability: str) -> Iterator[Outcome]:
         """Yield the outcome of fitting all cases of a config to a compute capability."""
         cells = [replace(case.cell, seed=None, device="") for case in sorted(cases, key=lambda case: case.work)]
-        outcome, reason = self._ask(self.device, "fit", [cell.to_json() for cell in cells], capability)
-        again = launch_command("occupancy", cells[-1]).replace("--device ''", f"--cc {capability}")
+        outcome, reason, shown = self._ask(self.device, "fit", [cell.to_json() for cell in cells], capability)
+        again = launch_command("occupancy", cells[shown]).replace("--device ''", f"--cc {capability}")
         yield Outcome("geometry", what, outcome, reason, again)
 
     def _usual_reading(self, cases: Cases) -> Iterator[Outcome]:

@@ -212,28 +212,32 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     return list(failures.items())
 
 
-def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: str) -> tuple[str, str]:
-    """Test that the cells of one config fit a compute capability. Only the last one is compiled."""
+def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: str) -> tuple[str, str, int]:
+    """Test that the cells of one config fit a compute capability, and return the position of one that shows it.
+
+    Only the last one is compiled.
+    """
     major, minor = map(int, capability.split("."))
-    several = [Cell.from_json(values) for values in cells]
-    kernel = referenced_kernel(several[0].kernel)
+    several, plans = [Cell.from_json(values) for values in cells], list[Plan]()
+    kernel, last = referenced_kernel(several[0].kernel), len(several) - 1
     if (major, minor) < kernel.min_compute_capability:
-        return SKIPPED, f"it declares that it needs {'.'.join(map(str, kernel.min_compute_capability))}"
+        return SKIPPED, f"it declares that it needs {'.'.join(map(str, kernel.min_compute_capability))}", last
     if kernel.architecture and not _runs(kernel.architecture, (major, minor)):
-        return SKIPPED, f"it is compiled for {kernel.architecture} alone"
+        return SKIPPED, f"it is compiled for {kernel.architecture} alone", last
     target = capability_target((major, minor))
     try:
         with phases("plan"):
-            plans = [target_plan(kernel, cell.problem(kernel), cell.config_of(kernel), target) for cell in several]
+            for cell in several:
+                plans.append(target_plan(kernel, cell.problem(kernel), cell.config_of(kernel), target))
         with phases("compile"):
             _, occupancies = compiled_occupancies(plans[-1], target)
     except (ConstraintViolation, InvalidKernel, CompileError) as error:
-        return SKIPPED if isinstance(error, SharedMemoryExceeded) else FAILED, str(error)
+        return SKIPPED if isinstance(error, SharedMemoryExceeded) else FAILED, str(error), min(len(plans), last)
     crowded = [each for each in occupancies if each.active_blocks == 0]
     if not crowded:
-        return PASSED, ""
+        return PASSED, "", last
     # The launch rule declares the shared memory, so the kernel is not meant for such a card.
-    return SKIPPED if {*crowded[0].exceeded} == {"shared"} else FAILED, crowded[0].advice
+    return SKIPPED if {*crowded[0].exceeded} == {"shared"} else FAILED, crowded[0].advice, last
 
 
 def _runs(architecture: str, capability: tuple[int, int]) -> bool:
