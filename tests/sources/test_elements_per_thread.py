@@ -90,3 +90,57 @@ def test_a_grid_for_threads_of_one_element_each_has_the_right_grid_as_a_hint() -
     status, said = run(WIDE)
     assert status == 1
     assert "hint: with --grid 'ceil(n / (16 * 2)), ceil(m / 16)' the product is right at 128×128×128, not with" in said
+
+
+FRAGMENTS = """
+#include <mma.h>
+using namespace nvcuda;
+__global__ void fragments(const half *a, const half *b, float *c, int M, int N, int K, float alpha, float beta)
+{
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 16, col = (blockIdx.y * blockDim.y + threadIdx.y) * 16;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> x;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum, old;
+    wmma::fill_fragment(sum, 0.0f);
+    if (row >= M || col >= N) return;
+    for (int p = 0; p < K; p += 16) {
+        wmma::load_matrix_sync(x, a + row + p * M, M);
+        wmma::load_matrix_sync(y, b + p + col * K, K);
+        wmma::mma_sync(sum, x, y, sum);
+    }
+    wmma::load_matrix_sync(old, c + row + col * M, M, wmma::mem_col_major);
+    for (int i = 0; i < old.num_elements; i++) old.x[i] = alpha * sum.x[i] + beta * old.x[i];
+    wmma::store_matrix_sync(c + row + col * M, old, M, wmma::mem_col_major);
+}
+void product(int m, int n, int k, const half *a, const half *b, float *c)
+{
+    dim3 block(128, 4), grid((m + 16 * block.x - 1) / (16 * block.x), (n + 16 * block.y - 1) / (16 * block.y));
+    fragments<<<grid, block>>>(a, b, c, m, n, k, 2.0f, 2.0f);
+}
+"""
+FLAT = """
+__global__ void flat(int m, int n, int k, float alpha, const float *a, const float *b, float beta, float *c)
+{
+    int row = blockIdx.x * 32 + threadIdx.x / 32, col = blockIdx.y * 32 + threadIdx.x % 32;
+    float sum = 0;
+    if (row >= m || col >= n) return;
+    for (int p = 0; p < k; p++) sum += a[row * k + p] * b[p * n + col];
+    c[row * n + col] = alpha * sum + beta * c[row * n + col];
+}
+void product(int m, int n, int k, const float *a, const float *b, float *c)
+{
+    flat<<<dim3((m + 31) / 32, (n + 31) / 32), dim3(32, 32)>>>(m, n, k, 2.0f, a, b, 2.0f, c);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [(FRAGMENTS, "--grid 'ceil(m / (bx // 32 * 16)), ceil(n / (by * 16))'"), (FLAT, "--block 1024")],
+)
+def test_missing_sums_of_a_product_and_old_values_are_named_with_the_right_launch(text: str, options: str) -> None:
+    status, said = run(text)
+    assert status == 1
+    assert "of C: the product is not complete" in said
+    assert f"hint: with {options} the product is right at " in said
+    assert ", as launched in line " in said

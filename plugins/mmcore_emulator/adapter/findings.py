@@ -28,7 +28,8 @@ _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: hal
 _MOST_OF_SIZE = 2e9  # the work of a check at the size that the user names, where a small product is out of bounds
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _RACES = ("global-race", "benign-race")
-_OF_SIZES = ("unwritten-output", "assertion")
+_UNWRITTEN = "unwritten-output"
+_OF_SIZES = (_UNWRITTEN, "assertion")
 _OTHER_SIZES = "wrong at sizes that its program does not use"
 _MOST_BESIDE = 1 << 21  # m·n·k of a product that is checked, too, beside a smaller wrong one
 _MOST_WRONG = 1 << 21  # m·n·k of the least product of a wrong kernel that is proved wrong
@@ -235,9 +236,13 @@ def _hazards_in(cell: Cell, result: Result, nameless: Kernel | None, extent: str
         return _not_looked_for(error)
     if result.verified and (refused := refusal(check.violations, size)):
         return Findings(f"not looked for: {refused}")
-    # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
+    # A wrong product shows NaN elements already, and missing ones unless C has old values; a hazard with a line gives
+    # the cause.
     causes = _causes((*check.violations, *check.warnings))
-    violations = tuple(each for each in check.violations if each in causes and (result.verified or each.line))
+    news = _UNWRITTEN if result.beta else ""
+    violations = tuple(
+        each for each in check.violations if each in causes and (result.verified or each.line or each.kind == news)
+    )
     warnings = tuple(str(each) for each in check.warnings if each in causes)
     if not violations:
         unset = any(each.kind == "uninitialized-read" for each in check.violations)

@@ -64,11 +64,14 @@ def grid_of_index(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the grid that the source's index into C shows; none if it is that of the launch, or unclear."""
     source, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
     function = source.function(name)
-    if function is None or "C" in kernel.column_major or not isinstance(kernel.launch, LaunchText):
+    if function is None or not isinstance(kernel.launch, LaunchText):
         return
+    by_columns = "C" in kernel.column_major
     roles, body = parameter_roles(kernel), Body(function)
     c = next((parameter for parameter, role in roles.items() if role == "C"), "")
-    layout = layout_of(body, c, {parameter for parameter, role in roles.items() if role in ("n", "ldc")})
+    lengths = ("m" if by_columns else "n", "ldc")
+    layout = layout_of(body, c, {parameter for parameter, role in roles.items() if role in lengths})
+    layout = layout.turned() if layout is not None and by_columns else layout
     sizes: dict[str, ast.expr] = {parameter: ast.Name(role) for parameter, role in roles.items() if role in SIZES}
     grid = by_body(Reader(source, sizes), body, layout)[1] if layout is not None else None
     if grid is not None and grid.text != kernel.launch.grid:

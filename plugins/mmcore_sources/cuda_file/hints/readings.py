@@ -20,7 +20,13 @@ from mmcore_sources.cuda_file.hints.exchanged_grids import exchanged_grids, grid
 from mmcore_sources.cuda_file.hints.larger_shared import is_beyond_shared
 from mmcore_sources.cuda_file.hints.other_sizes import other_sizes, sizes_in_vectors
 from mmcore_sources.cuda_file.hints.rounded_down import of_program
-from mmcore_sources.cuda_file.hints.tile_blocks import blocks_of_tiles, bounded_blocks, more_warps, smaller_blocks
+from mmcore_sources.cuda_file.hints.tile_blocks import (
+    blocks_of_tiles,
+    bounded_blocks,
+    flat_blocks,
+    more_warps,
+    smaller_blocks,
+)
 from mmcore_sources.cuda_file.hints.tried_cells import (
     TRIED_SECONDS,
     at_sizes,
@@ -158,6 +164,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings, likely ones first, each with its options."""
     kernel, inferred = file.kernel, inferred_of(file.reference)
     yield from bounded_blocks(kernel)
+    yield from flat_blocks(kernel)
     if any(note.what == "block" and note.guessed for note in inferred.notes):
         yield from more_warps(kernel)
         yield from smaller_blocks(kernel)
@@ -195,5 +202,6 @@ def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]
     """Yield other readings that may be right where square matrices are."""
     yield from sizes_in_vectors(kernel)
     yield from exchanged_grids(kernel)
+    yield from grid_of_index(kernel)
     yield from other_sizes(kernel)
     yield from blocks_of_tiles(kernel)

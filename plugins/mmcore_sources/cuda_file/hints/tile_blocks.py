@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from mmcore.kernel.declaration import Kernel
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.geometry import MOST_THREADS
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -40,6 +41,14 @@ def smaller_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
     while x * y > _WARP:
         x, y = (x // 2, y) if x > y else (x, y // 2)
         yield f"--block {x}x{y}", {"block": f"{x}x{y}"}
+
+
+def flat_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the block of all threads along x if a kernel uses no others, and its block has some along y."""
+    function = read_program(kernel.source_text()).function(kernel.entry.partition("<")[0])
+    block = kernel.usual_configs[0].block
+    if function is not None and block.size > block.x and Body(function).thread_axes == {"x"}:
+        yield f"--block {block.size}", {"block": f"{block.size}x1"}
 
 
 def bounded_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
