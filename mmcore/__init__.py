@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from mmcore.hookspecs import hookimpl, hookspec
     from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
     from mmcore.kernel.configs import Config, Space
-    from mmcore.kernel.constraints import BlockAmong, Constraint, FlatBlock, Int32Index, Multiple, Square, SquareBlock
+    from mmcore.kernel.constraints import (
+        BlockAmong,
+        Constraint,
+        EqualSizes,
+        FlatBlock,
+        Int32Index,
+        Multiple,
+        Square,
+        SquareBlock,
+    )
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel.geometry import Dim3, ceil_div
     from mmcore.kernel.launch import Launch
@@ -47,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binary", "BlockAmong", "Cell", "CompileError", "CompilerMissing", "Config", "Constraint", "ConstraintViolation",
-    "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
+    "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "EqualSizes", "FlatBlock", "Int32Index",
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
     "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock", "Struct",
     "TensorMap", "Tiling", "UnknownKernel", "Unsupported", "UnsupportedInstruction", "Workspace",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Protocol, runtime_checkable
@@ -30,10 +30,10 @@ class Constraint(Protocol):
 
 @runtime_checkable
 class FixingConstraint(Protocol):
-    """A constraint that allows a few problems alone, which need not be square."""
+    """A constraint that fixes sizes, or the ratio of some, so that most problems violate it."""
 
     def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
-        """Return the m, n and k that it allows whose work is nearest to that of a problem."""
+        """Return the m, n and k that it allows and that are nearest to those of a problem."""
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -50,6 +50,42 @@ class Square:
         if problem.m == problem.n == problem.k:
             return None
         return f"it takes square matrices only, and m, n and k are {problem.m}, {problem.n} and {problem.k}"
+
+
+@dataclass(frozen=True)
+class EqualSizes:
+    """Two sizes are equal, as one parameter of the kernel is both: "mn", "mk" or "nk"."""
+
+    sizes: str
+
+    def __post_init__(self) -> None:
+        if self.sizes not in ("mn", "mk", "nk"):
+            raise InvalidKernel(f"{self.sizes!r} are not two sizes of a problem; give mn, mk or nk")
+
+    @property
+    def description(self) -> str:
+        return " = ".join(self.sizes)
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        first, second = (getattr(problem, size) for size in self.sizes)
+        if first == second:
+            return None
+        return f"it takes {self.description} only, and {_listed(self.sizes)} are {first} and {second}"
+
+    def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
+        """Return the sizes of a problem, with the larger one of the two in place of both; 1 if one of them is 1."""
+        pair = [getattr(problem, size) for size in self.sizes]
+        sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
+        sizes |= dict.fromkeys(self.sizes, 1 if 1 in pair else max(pair))
+        return sizes["m"], sizes["n"], sizes["k"]
+
+
+def equal_sizes(constraints: Iterable[Constraint]) -> str:
+    """Return the sizes that constraints ask to be equal: "mnk" for square matrices, or two such as "mn", or ""."""
+    several = list(constraints)
+    if any(isinstance(each, Square) for each in several):
+        return "mnk"
+    return next((each.sizes for each in several if isinstance(each, EqualSizes)), "")
 
 
 @dataclass(frozen=True)

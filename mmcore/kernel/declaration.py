@@ -337,9 +337,11 @@ class Kernel:
         return self.with_fixed_sizes(self.problem(least, least, least), (*configs, *self.usual_configs)[0])
 
     def with_fixed_sizes(self, problem: Problem, config: Config) -> Problem:
-        """Return the nearest problem with the sizes that its source fixes; the same one if it fixes none."""
-        fixing = next((each for each in self.constraints if isinstance(each, FixingConstraint)), None)
-        return self.problem(*fixing.nearest(problem, config)) if fixing else problem
+        """Return the nearest problem with the sizes that its source fixes, or has one parameter for."""
+        for each in self.constraints:
+            if isinstance(each, FixingConstraint):
+                problem = self.problem(*each.nearest(problem, config))
+        return problem
 
     def expand(self, template: str, problem: Problem, config: Config) -> str:
         """Return ``template`` with the launch's values filled in. Raises :class:`InvalidKernel` for others."""

@@ -15,6 +15,7 @@ from mmcore import (
     ConstraintViolation,
     DeviceProperties,
     Dim3,
+    EqualSizes,
     FlatBlock,
     Int32Index,
     InvalidKernel,
@@ -61,6 +62,7 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
     ("constraint", "description", "allowed", "forbidden", "said"),
     [
         (Square(), "m = n = k", (5, 5, 5), (5, 5, 6), "it takes square matrices only, and m, n and k are 5, 5 and 6"),
+        (EqualSizes("mk"), "m = k", (5, 6, 5), (5, 5, 6), "it takes m = k only, and m and k are 5 and 6"),
         (Multiple("k", of=4), "k is a multiple of 4", (1, 2, 8), (4, 4, 6), "k = 6 is not a multiple of 4"),
         (Multiple("n", of=4), "n is a multiple of 4", (1, 8, 3), (6, 6, 6), "n = 6 is not a multiple of 4"),
         (Multiple("k", of=4, times=2), "k is a multiple of 2·4", (1, 2, 8), (8, 8, 4), "k = 4 is not a multiple of 8"),

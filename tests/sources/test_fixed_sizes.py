@@ -12,7 +12,7 @@ from mmcore.registry import registry
 from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_tools.conform.cases import find_cases
 from tests.command_line import mmcore as command
-from tests.sources.test_fixed_depth import STRIP
+from tests.sources.test_fixed_sides import STRIP
 from tests.sources.test_source_file import kernel
 
 EDGES = """#define PART 96

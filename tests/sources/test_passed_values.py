@@ -273,7 +273,7 @@ def test_the_tiles_of_a_grid_make_whole_sizes(folder: Path) -> None:
     rule, config, problem = launch_text(found), found.usual_configs[0], found.problem(20, 20, 20)
     assert grid(found) == "n // 32, ceil(m / 8)"
     assert tiles(rule, problem, config) == {"m": 8, "n": 32}
-    sizes = [whole(rule, problem, config, square=square) for square in (False, True)]
+    sizes = [whole(rule, problem, config, equal=equal) for equal in ("", "mnk")]
     assert [(each.m, each.n, each.k) for each in sizes] == [(24, 32, 32), (32, 32, 32)]
     (folder / "tiled.cu").write_text(TILED + f"void go({PARAMETERS}) {{ {launched('8', '32')} }}")
     result = emulated("run tiled.cu --size 20 --quiet")

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import Config
-from mmcore.kernel.constraints import Multiple
+from mmcore.kernel.constraints import Multiple, equal_sizes
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import known_tile
 from mmcore.kernel.problem import Problem
@@ -93,11 +93,17 @@ class AllowedSizes:
         products = max(problem.m * problem.n, threads) * problem.k
         return 0.05 + _RATES[self.on_tensor_cores] * products + 5e-4 * problem.k
 
-    def first(self, why: str, sizes: Iterable[tuple[int, int, int]], slower: float = 1) -> Iterator[Size]:
-        """Yield the first size that is allowed and affordable, as :meth:`planned`."""
+    def first(
+        self, why: str, sizes: Iterable[tuple[int, int, int]], slower: float = 1, kept: str = ""
+    ) -> Iterator[Size]:
+        """Yield the first size that is allowed and affordable, as :meth:`planned`.
+
+        A kernel may fix some sizes or have one parameter for two, but not change those that are ``kept``.
+        """
         for size in (each for each in itertools.islice(sizes, 400) if min(each) > 0):
-            problem = with_fixed_depth(self.kernel, self.config, *size)
-            if self.planned(problem, slower) is not None:
+            problem, asked = with_fixed_sides(self.kernel, self.config, *size), dict(zip("mnk", size, strict=True))
+            is_kept = all(getattr(problem, name) == asked[name] for name in kept)
+            if is_kept and self.planned(problem, slower) is not None:
                 yield Size(problem, why)
                 return
 
@@ -112,6 +118,8 @@ class AllowedSizes:
         rows, columns = (
             self._least_extent(axis) or self.multiple(axis) or edge for axis, edge in zip("mn", counted, strict=True)
         )
+        if (rows or columns) and equal_sizes(self.kernel.constraints) == "mn":
+            rows = columns = math.lcm(rows or 1, columns or 1)
         if rows or columns:
             return rows or _LEAST_TILE, columns or _LEAST_TILE
         return max(self.config.tile[0], _LEAST_TILE), max(self.config.tile[1], _LEAST_TILE)
@@ -161,11 +169,11 @@ class AllowedSizes:
         return (common if common <= LARGEST_TILE else max(extents)) if extents else 0
 
 
-def with_fixed_depth(kernel: Kernel, config: Config, m: int, n: int, k: int) -> Problem:
-    """Return the product of so many rows and columns, with the k that its source fixes if it fixes k alone."""
+def with_fixed_sides(kernel: Kernel, config: Config, m: int, n: int, k: int) -> Problem:
+    """Return the product of these sizes, less those that its source fixes or that equal others, if it leaves some."""
     problem = kernel.problem(m, n, k)
     fixed = kernel.with_fixed_sizes(problem, config)
-    return fixed if (fixed.m, fixed.n) == (m, n) else problem
+    return fixed if fixed.m == m or fixed.n == n else problem
 
 
 def gapped(kernel: Kernel, problem: Problem, gaps: tuple[int, int, int]) -> Problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from functools import partial
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
-from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped
+from mmcore_emulator.adapter.allowed_sizes import FEW, Size, gapped, with_fixed_sides
 from mmcore_emulator.adapter.large_sizes import WHOLE_K, are_large, compared_numbers, large_products, numbers_by_axis
 from mmcore_emulator.adapter.reached_sides import ReachedSides, is_on_sizes, take_same_sides
 from mmcore_emulator.adapter.remainder_sizes import larger_products, remainder_products, remainders
@@ -144,7 +143,8 @@ class CodeSizes(UsualSizes):
             return
         entries, count = self._entries(tried[0]), len(tried)
         sizes = remainder_products(numbers_by_axis(on_sizes, tried[0], functions, 2), self.tile)
-        found = filter(None, (self.planned(self.kernel.problem(*size)) for size in sizes))
+        problems = dict.fromkeys(with_fixed_sides(self.kernel, self.config, *size) for size in sizes)
+        found = filter(None, map(self.planned, problems))
         plans = [*tried, *(planned for planned in found if self._entries(planned) == entries)]
         costs = [self.cost(planned) for planned in plans]
         groups = ReachedSides(on_sizes, plans, costs, functions).groups()
@@ -246,7 +246,8 @@ class CodeSizes(UsualSizes):
         sizes += itertools.product((3, rows, rows + 3), (3, columns, columns + 3), (*few, 16, 19, 32, base.k))
         sizes += zip(*(random.Random(axis).choices(values, k=_RANDOM) for axis in "mnk"), strict=True)
         sizes += [(one, other, value) for value in values for one, other in ((1, 1), (1, base.n), (base.m, 1))]
-        products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
+        fitting = (with_fixed_sides(self.kernel, self.config, *size) for size in dict.fromkeys(sizes))
+        products = sorted(dict.fromkeys(fitting), key=lambda each: each.m * each.n * each.k)
         made = list(itertools.islice(filter(None, map(planned, products)), _MOST_CANDIDATES))
         # One large size alone, which is not among the smallest products.
         lone = [size for value in values for size in ((1, 1, value), (1, value, 1), (value, 1, 1))]

@@ -158,14 +158,20 @@ class UsualSizes(AllowedSizes):
         for size in edges:
             yield replace(size, why="other whole tiles") if self.is_whole(size.problem) else size
         inside = ((rows * down, columns * along, k) for k in (35, 67) for down, along in ((1, 1), *whole))
-        yield from self.first("a remainder of k alone", inside)
+        yield from self.first("a remainder of k alone", inside, kept="mk")
         yield from self._rows_of_tiles()
         few = [FEW, 8, 16, 64, rows, columns]
-        yield from self.first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, FEW)))
-        yield from self.first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, FEW)))
-        yield from self.first("k = 1", ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16)))
         yield from self.first(
-            "a long k", ((m, n, k) for k in (_LONG_K, 512, 576, 1024) for m, n in itertools.product(few, repeat=2))
+            "one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, FEW)), kept="m"
+        )
+        yield from self.first(
+            "one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, FEW)), kept="n"
+        )
+        yield from self.first("k = 1", ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16)), kept="k")
+        yield from self.first(
+            "a long k",
+            ((m, n, k) for k in (_LONG_K, 512, 576, 1024) for m, n in itertools.product(few, repeat=2)),
+            kept="k",
         )
         if self.kernel.strided:
             yield from self._gaps()
@@ -178,7 +184,7 @@ class UsualSizes(AllowedSizes):
         for why, sides in (("a column of tiles", tall), ("a row of tiles", wide)):
             sizes = ((m, n, k) for k in (3, 8, 16, 32, 64) for m, n in sides)
             used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
-            yield from self.first(why, used)
+            yield from self.first(why, used, kept="mn")
 
     def _beyond_grid(self, elements: int) -> Iterator[Size]:
         """Yield a product with more elements of C than the threads, or more tiles, of a grid that grows no further.

@@ -13,10 +13,11 @@ from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
 from mmcore.kernel.arguments import SIZES, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import BLOCK
-from mmcore.kernel.constraints import Constraint, Multiple, multiples_of
+from mmcore.kernel.constraints import Constraint, EqualSizes, Multiple, multiples_of
 from mmcore.kernel.signature import signatures
 from mmcore_sources.cuda_file.files import inferred_of, path_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, SizeRule, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.fixed_sides import FixedSides
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.launch_conditions import LaunchedIf
@@ -35,8 +36,8 @@ _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", 
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
 
-_EXPORTED = ("Config", "DeviceProperties", "Launch", "Multiple", "Problem", "Scalar", "Square", "Struct", "TensorMap",
-             "Workspace", "ceil_div")  # fmt: skip
+_EXPORTED = ("Config", "DeviceProperties", "EqualSizes", "Launch", "Multiple", "Problem", "Scalar", "Square", "Struct",
+             "TensorMap", "Workspace", "ceil_div")  # fmt: skip
 
 _FIXED = '''
 class FixedSizes:
@@ -48,6 +49,19 @@ class FixedSizes:
         """Return the reason why the product cannot be computed; None if it can."""
         fits = (problem.m, problem.n, problem.k) == ({0}, {1}, {2})
         return None if fits else f"the source is written for {0}×{1}×{2}, not {{problem}}"
+
+'''
+
+_SIDES = '''
+class FixedSides:
+    """A constraint: the source is written for {0}."""
+
+    description = "{0}"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Return the reason why the product cannot be computed; None if it can."""
+        fits = {1}
+        return None if fits else f"the source is written for {0}, not {{problem}}"
 
 '''
 
@@ -142,7 +156,10 @@ def declaration(inferred: Inferred, kernel: str, packaged: PackagedSource, steps
     constraints = [*_constraints(inferred, text), *multiples_of(steps)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
-        if isinstance(each, OneBlock):
+        if isinstance(each, FixedSides):
+            fits = " and ".join(f"problem.{name} == {size}" for name, size in each.sizes.items())
+            before += _SIDES.format(each.text, fits)
+        elif isinstance(each, OneBlock):
             before += _ONE_BLOCK.format(each.rows, "y" if each.rows == "x" else "x")
     rows: list[tuple[str, str | _Listed, str]] = [
         ("name", _text(kernel), ""),
@@ -239,6 +256,8 @@ def _tuple(parts: Sequence[str]) -> _Listed:
 def _constraint(constraint: Constraint) -> str:
     if isinstance(constraint, Multiple):
         return f"Multiple({_value(constraint.sizes)}, {_value(constraint.of)})"
+    if isinstance(constraint, EqualSizes):
+        return f"EqualSizes({_text(constraint.sizes)})"
     return f"{type(constraint).__name__}()"
 
 

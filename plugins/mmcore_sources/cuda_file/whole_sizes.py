@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmcore.kernel.arguments import SIZES, TensorMap
-from mmcore.kernel.constraints import Multiple, Square
+from mmcore.kernel.constraints import Multiple, equal_sizes
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
@@ -29,7 +29,7 @@ def is_unguarded(text: str, entry: str, roles: Mapping[str, str], attributes: Ma
 
     ``attributes`` are those of the inferred kernel. Copies by a tensor map of C leave remainders out themselves.
     """
-    known = {*roles.values()} | {"m" for each in attributes["constraints"] if isinstance(each, Square)}
+    known = {*roles.values(), *equal_sizes(attributes["constraints"])}
     stores_tiles = any(isinstance(each, TensorMap) and each.matrix == "C" for each in attributes["arguments"])
     function = read_program(text).function(entry)
     if function is None or stores_tiles or not {"m", "n"} <= known:

@@ -24,7 +24,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore_emulator.adapter.allowed_sizes import with_fixed_depth
+from mmcore_emulator.adapter.allowed_sizes import with_fixed_sides
 from mmcore_tools.conform.fixed_sizes import fixed_products
 from mmcore_tools.conform.outcome import Case, Cases
 from mmcore_tools.conform.random_sizes import MOST_WORK, affordable, random_sizes, work
@@ -180,7 +180,7 @@ class _Search:
         return ((why, problem) for problem in itertools.islice(self._allowed(problems), 1))
 
     def _sized(self, sizes: Iterable[Sequence[int]]) -> Iterator[Problem]:
-        return (with_fixed_depth(self.kernel, self.config, *each) for each in sizes)
+        return (with_fixed_sides(self.kernel, self.config, *each) for each in sizes)
 
     @cached_property
     def _base(self) -> Problem:
@@ -205,7 +205,7 @@ class _Search:
         yield from (("sizes that the source fixes", each) for each in fixed_products(self.kernel, self.config))
         rows, columns = self._tiles[0]
         for why, sizes in usual_sizes(self.config.block, rows, columns, USUAL_WORK):
-            yield why, with_fixed_depth(self.kernel, self.config, *sizes)
+            yield why, with_fixed_sides(self.kernel, self.config, *sizes)
         # Some mistakes need many tiles each way.
         counts = ((count * rows, count * columns) for count in (9, 5, 3))
         wide = [sizes for m, n in counts for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))]

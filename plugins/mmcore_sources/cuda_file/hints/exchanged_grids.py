@@ -10,7 +10,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.arguments import SIZES
-from mmcore.kernel.constraints import Square
+from mmcore.kernel.constraints import equal_sizes
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
@@ -38,7 +38,7 @@ def exchanged_grids(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     grids = _swapped(kernel)
     if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
         # Another kernel of the program may compute the rest, such as the last columns.
-        square = any(isinstance(each, Square) for each in kernel.constraints)
+        square = {*"mn"} <= {*equal_sizes(kernel.constraints)}
         grids = grids if square else ["ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"]
     yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in grids)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.cell import Cell
-from mmcore.kernel.constraints import FixingConstraint, Multiple, Square
+from mmcore.kernel.constraints import EqualSizes, FixingConstraint, Multiple, equal_sizes
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
 from mmcore_sources.cuda_file.hints.tried_cells import TRIED_SECONDS, at_sizes, is_checked
@@ -23,14 +23,15 @@ def right_multiples(reference: Mapping[str, Any], known: Sequence[Multiple]) -> 
     Empty if the source has a condition on its sizes, or if no such steps are found.
     """
     kernel = referenced_kernel(reference)
-    if kernel.program_sizes or any(isinstance(each, FixingConstraint) for each in kernel.constraints):
+    fixing = (each for each in kernel.constraints if isinstance(each, FixingConstraint))
+    if kernel.program_sizes or any(not isinstance(each, EqualSizes) for each in fixing):
         return {}
-    square = any(isinstance(each, Square) for each in kernel.constraints)
+    equal = equal_sizes(kernel.constraints)
     usual = Cell(kernel=reference, m=64, n=64, k=64, device="emulator", config=dict(kernel.usual_configs[0]),
                  timings=(), timeout=TRIED_SECONDS)  # fmt: skip
-    cell = usual if square else at_sizes(usual, kernel, *_SIZES)
+    cell = usual if equal == "mnk" else at_sizes(usual, kernel, *_SIZES)
     trial = _Trial(kernel, tuple(known), whole_cell(cell, kernel) or cell)
-    groups = ["mnk"] if square else ["m", "n", "k"]
+    groups = [*filter(None, [equal]), *(name for name in "mnk" if name not in equal)]
     allowed = {group: trial.least_step(group, trial.is_allowed) for group in groups}
     if trial.is_right(allowed) or not trial.is_right({}):
         return {}

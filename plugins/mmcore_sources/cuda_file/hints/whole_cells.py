@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmcore.cell import Cell
-from mmcore.kernel.constraints import Square
+from mmcore.kernel.constraints import equal_sizes
 from mmcore.kernel.declaration import Kernel
 from mmcore_sources.cuda_file.hints.tried_cells import at_sizes
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -20,8 +20,8 @@ def whole_cell(cell: Cell, kernel: Kernel) -> Cell | None:
     """Return the launch for the whole tiles of the grid that hold a product, if it differs and is not much larger."""
     if not isinstance(kernel.launch, LaunchText):
         return None
-    square = any(isinstance(each, Square) for each in kernel.constraints)
-    problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
+    equal = equal_sizes(kernel.constraints)
+    problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), equal=equal)
     problem = kernel.with_fixed_sizes(problem, kernel.config(**cell.config))
     sizes = problem.m, problem.n, problem.k
     return None if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST else at_sizes(cell, kernel, *sizes)
@@ -31,12 +31,12 @@ def with_remainders(tiles: Cell, other: Cell, kernel: Kernel) -> Cell:
     """Return the launch for whole tiles, and another tile that lacks as much as the last one of another product."""
     if not isinstance(kernel.launch, LaunchText):
         return tiles
-    square, config = any(isinstance(each, Square) for each in kernel.constraints), kernel.config(**other.config)
+    equal, config = equal_sizes(kernel.constraints), kernel.config(**other.config)
     asked, least = other.problem(kernel), tiles.problem(kernel)
-    filled = whole(kernel.launch, asked, config, square=square)
+    filled = whole(kernel.launch, asked, config, equal=equal)
     lacks = {name: getattr(filled, name) - getattr(asked, name) for name in "mnk"}
     some = {name: getattr(least, name) + bool(lacks[name]) for name in "mnk"}
-    more = whole(kernel.launch, replace(least, **some, lda=0, ldb=0, ldc=0), config, square=square)
+    more = whole(kernel.launch, replace(least, **some, lda=0, ldb=0, ldc=0), config, equal=equal)
     return at_sizes(tiles, kernel, *(getattr(more, name) - lacks[name] for name in "mnk"))
 
 
@@ -45,7 +45,8 @@ def is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:
     if why.startswith(WHOLE) or not isinstance(kernel.launch, LaunchText):
         return why.startswith(WHOLE)
     problem = cell.problem(kernel)
-    of_tiles = whole(kernel.launch, problem, kernel.config(**cell.config), square=problem.m == problem.n == problem.k)
+    equal = "mnk" if problem.m == problem.n == problem.k else ""
+    of_tiles = whole(kernel.launch, problem, kernel.config(**cell.config), equal=equal)
     return (of_tiles.m, of_tiles.n, of_tiles.k) == (cell.m, cell.n, cell.k)
 
 
@@ -53,7 +54,7 @@ def has_whole_rows_and_columns(cell: Cell, kernel: Kernel) -> bool:
     """Return whether the rows and columns of C are whole tiles of the grid."""
     if not isinstance(kernel.launch, LaunchText):
         return False
-    of_tiles = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=False)
+    of_tiles = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), equal="")
     return (of_tiles.m, of_tiles.n) == (cell.m, cell.n)
 
 

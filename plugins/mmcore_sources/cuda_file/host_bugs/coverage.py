@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.constraints import Square
+from mmcore.kernel.constraints import equal_sizes
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import LOOPS, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
@@ -83,8 +83,9 @@ def _sizes(host: HostCode, launch: HostLaunch, inferred: Inferred) -> dict[str, 
     for constraint in inferred.attributes["constraints"]:
         if isinstance(constraint, FixedSizes):
             sizes = {"m": constraint.m, "n": constraint.n, "k": constraint.k}
-        elif isinstance(constraint, Square) and sizes:
-            sizes = dict.fromkeys("mnk", max(sizes.values()))
+    equal = equal_sizes(inferred.attributes["constraints"])
+    if passed := sizes.keys() & {*equal}:
+        sizes |= dict.fromkeys(equal, max(sizes[name] for name in passed))
     return sizes
 
 

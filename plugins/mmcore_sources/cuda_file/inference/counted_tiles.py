@@ -21,8 +21,8 @@ def counted_tile(kernel: SourceKernel, roles: Roles, rule: LaunchText) -> tuple[
     """Return the rows and columns of a tile, as in ``M / BM * (N / BN)`` or ``(M + BM - 1) / BM``; None if unclear."""
     if any(names_in(part) & {"m", "n"} for part in parse_expressions(rule.grid, "the grid")):
         return None
-    rows, columns = (_edge(kernel, {name for name, role in roles.sizes.items() if role == size}) for size in "mn")
-    tile = (columns, columns) if roles.square else (rows, columns)
+    rows, columns = (_edge(kernel, roles.names_of(size)) for size in "mn")
+    tile = (rows, columns)
     return tile if all(1 < edge <= _LARGEST for edge in tile) else None
 
 

@@ -42,7 +42,7 @@ def derived_numbers(kernel: SourceKernel) -> dict[str, ast.expr]:
         if has_role or {name} in rows:
             continue
         others = {each.name: each.name for each, passed in integers if text_of(passed) != text_of(argument)}
-        sizes = HostSizes.of(launch, [each.name for each in parameters], others, {}, square=False)
+        sizes = HostSizes.of(launch, [each.name for each in parameters], others, {}, equal_sizes="")
         with contextlib.suppress(Unreadable):
             expression = sizes.number(reader, argument)
             depends = not isinstance(expression, ast.Name) and names_in(expression) & others.keys()

@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,6 @@ from mmcore_sources.cuda_file.inference.expressions import (
 from mmcore_sources.cuda_file.inference.free_sizes import edges_of_tiles
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
@@ -173,41 +172,6 @@ def _ranks(sizes: tuple[int, ...]) -> list[int]:
     return [sum(size > other for other in sizes) for size in sizes]
 
 
-@dataclass(frozen=True)
-class FixedDepth:
-    """A constraint: the source is written for one k, the length of the rows of A."""
-
-    k: int
-
-    @property
-    def description(self) -> str:
-        return f"k = {self.k}, which the source fixes"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if problem.k == self.k else f"k is {problem.k}, but the source fixes it as {self.k}"
-
-    def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
-        """Return the sizes of a problem with the k that is allowed."""
-        return problem.m, problem.n, self.k
-
-
-def fixed_depth(kernel: SourceKernel, roles: Roles) -> tuple[str, FixedDepth] | None:
-    """Return the constant that is the length of A's rows beside sizes that are passed, and the k that it fixes.
-
-    None if a size that is passed is that length, or if there is no such constant.
-    """
-    body, sizes, a = kernel.body, set(roles.sizes), roles.pointers["A"]
-    if (
-        {"k", "lda"} & {*roles.sizes.values()}
-        or strides_of(body, a, sizes)
-        or not strides_of(body, roles.pointers["B"], sizes)
-    ):
-        return None
-    known = kernel.constants
-    name = max(strides_of(body, a, set(known)), key=known.__getitem__, default="")
-    return (name, FixedDepth(known[name])) if name else None
-
-
 def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
     """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none.
 
@@ -230,7 +194,7 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
     # The name first: a guard with another size is a common mistake.
     of_m = next((name for name in ("M", "m") if name in known.keys() - {of_n, of_a}), "")
     for of_c in (of_n, stride("C")):  # an index with another length of C's rows is a common mistake, too
-        of_m = of_m or (_limit_of_rows(body, matrices["C"], of_c, known) if of_c else "")
+        of_m = of_m or (limit_of_rows(body, matrices["C"], of_c, known) if of_c else "")
     of_m = kernel.original(of_m) or _rows_of_grid(kernel, matrices["C"], of_n) or of_n
     names, roles = (of_m, of_n, of_a), {of_m: "m", of_a: "k", of_n: "n"}
     roles |= {name: roles[kernel.original(name)] for name in known if kernel.original(name) in roles}
@@ -241,10 +205,8 @@ def fixed_sizes(kernel: SourceKernel, matrices: Mapping[str, str]) -> tuple[dict
 def _rows_of_grid(kernel: SourceKernel, c: str, stride: str) -> str:
     """Return the constant that the blocks along the rows of C are made of; empty unless the columns' are, too."""
     known, launch = kernel.constants, kernel.launch
-    indexes = kernel.body.indexes(c)
-    rows = {axis for index in indexes for term in index if stride in map(kernel.original, term)
-            for kind, axis in built_in(term) if kind == "blockIdx"}  # fmt: skip
-    if launch is None or not launch.geometry or len(rows & {*"xy"}) != 1:
+    rows = row_axes(kernel, c, stride)
+    if launch is None or not launch.geometry or len(rows) != 1:
         return ""
     originals = {name: ast.Name(name) for name in map(kernel.original, known)}
     reader = Reader.of(kernel.source, launch, originals)
@@ -258,17 +220,26 @@ def _rows_of_grid(kernel: SourceKernel, c: str, stride: str) -> str:
     return max(of_rows, key=known.__getitem__, default="") if stride in of_columns else ""
 
 
+def row_axes(kernel: SourceKernel, c: str, stride: str) -> set[str]:
+    """Return the axes of the grid, x or y, along which the blocks go over the rows of C, by the length of these."""
+    indexes = kernel.body.indexes(c)
+    terms = (term for index in indexes for term in index if stride in map(kernel.original, term))
+    return {axis for term in terms for kind, axis in built_in(term) if kind == "blockIdx"} & {*"xy"}
+
+
 def _grows(extent: ast.expr, known: Mapping[str, int], name: str) -> bool:
     """Return whether an extent of a grid grows with a constant, as with n and not with the edge of a tile."""
     larger = {**known, name: 2 * known[name]}
     return name in names_in(extent) and evaluate(extent, larger) > evaluate(extent, known)
 
 
-def _limit_of_rows(body: Body, c: str, stride: str, known: Container[str]) -> str:
+def limit_of_rows(body: Body, c: str, stride: str, known: Container[str]) -> str:
     """Return the constant that the rows of C are compared with, as in ``if (row < M)``; empty without one."""
+    return next((limit for limit, of_rows in limits(body, c, stride) if of_rows and limit in known), "")
+
+
+def limits(body: Body, c: str, stride: str) -> Iterator[tuple[str, bool]]:
+    """Yield the upper limit of each comparison, and whether it limits the rows of C, whose length is ``stride``."""
     stored = {frozenset(term) for index in body.indexes(c) for term in index}
     for left, right in body.guards:
-        rows = {frozenset((*term, stride)) for term in body.terms(left)}
-        if rows <= stored and text_of(right) in known:
-            return text_of(right)
-    return ""
+        yield text_of(right), {frozenset((*term, stride)) for term in body.terms(left)} <= stored

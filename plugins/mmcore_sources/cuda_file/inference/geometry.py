@@ -197,7 +197,7 @@ def host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[s
     # A matrix whose extents are a dim3 has its rows beside its columns.
     extents = [(word, several[0]) for word, several in sizes.items() if word.endswith(".x") and not roles.square]
     sizes = {**{f"{word[:-1]}y": [_ROWS[role]] for word, role in extents if role in _ROWS}, **sizes}
-    passed = {*["k"] * (roles.depth > 0), *(role for several in sizes.values() for role in several)}
+    passed = {*roles.fixed, *(role for several in sizes.values() for role in several)}
     for role in "mnk":
         for word in (role, role.upper()):
             if role not in passed and word not in sizes and not roles.square:

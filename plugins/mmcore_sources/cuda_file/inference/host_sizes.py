@@ -27,14 +27,14 @@ class HostSizes:
         roles: the roles of its names; a name that is passed as several sizes has several.
         anywhere: the roles of names that are a size in all functions.
         program: the numbers that the program passes, by role.
-        square: true if all sizes are equal.
+        equal_sizes: the sizes that are equal, such as "mn".
     """
 
     scope: Node
     roles: Mapping[str, frozenset[str]]
     anywhere: Mapping[str, str]
     program: Mapping[str, int]
-    square: bool
+    equal_sizes: str
 
     @classmethod
     def of(
@@ -44,7 +44,7 @@ class HostSizes:
         sizes: Mapping[str, str],
         program: Mapping[str, int],
         *,
-        square: bool,
+        equal_sizes: str,
     ) -> HostSizes:
         """Return the sizes that a launch passes to parameters; ``sizes`` has the roles of parameters and constants."""
         found: dict[str, set[str]] = {}
@@ -57,7 +57,7 @@ class HostSizes:
                 found[name] = {role}
         anywhere = {name: role for name, role in sizes.items() if name not in parameters}
         roles = {name: frozenset(several) for name, several in found.items()}
-        return cls(launch.scope, roles, anywhere, program, square)
+        return cls(launch.scope, roles, anywhere, program, equal_sizes)
 
     def is_named(self, role: str) -> bool:
         """Return whether the function has a name for a size that it passes."""
@@ -65,10 +65,11 @@ class HostSizes:
 
     def equal(self, lengths: Mapping[str, int]) -> dict[str, int]:
         """Return lengths of which those are equal that always are."""
-        groups = (frozenset(_SIZES),) if self.square else self.roles.values()
+        groups = (*self.roles.values(), frozenset(self.equal_sizes))
         changed = dict(lengths)
         for several in groups:
-            changed |= dict.fromkeys(several & changed.keys(), max(changed[each] for each in several & changed.keys()))
+            if known := several & changed.keys():
+                changed |= dict.fromkeys(known, max(changed[each] for each in known))
         return changed
 
     def number(self, reader: Reader, node: Node, depth: int = 0) -> ast.expr:

@@ -90,8 +90,8 @@ def launch_condition(kernel: SourceKernel, roles: Roles) -> LaunchCondition | No
             taken.append(branch)
     if not taken:
         return None
-    if roles.square:
-        asked = dict.fromkeys("mnk", max(asked.values()))
+    if equal := asked.keys() & {*roles.equal}:
+        asked |= dict.fromkeys(roles.equal, max(asked[role] for role in equal))
     others = tuple(_other_launches(kernel.source, taken[0])) if len(taken) == 1 else ()
     text = f"{launch.place} launches it only if {' && '.join(each.text for each in taken)}"
     if others:

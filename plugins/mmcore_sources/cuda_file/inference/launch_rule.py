@@ -86,9 +86,9 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         guessed_array=next(iter(unsized_arrays(body)), "") if guessed else "",
     )
     if text.blocks_per_cluster:
-        constraints.append(WholeClusters(text, roles.square))
+        constraints.append(WholeClusters(text, roles.equal))
     if (text.rounds_down or text.vectors) and "gridDim" not in text_of(body.function.body):
-        constraints.append(SomeBlock(text, roles.square))
+        constraints.append(SomeBlock(text, roles.equal))
     if (condition := launch_condition(kernel, roles)) is not None:
         other = None if callable(block) else other_instance(kernel, chosen.entry, condition, text)
         if other is None:

@@ -56,7 +56,8 @@ def looped_launch(kernel: SourceKernel, roles: Roles) -> LoopedLaunch | None:
     pairs = zip(kernel.function.parameters, launch.arguments, strict=False)
     passed = {each.name: argument for each, argument in pairs}
     words = {role: text_of(passed[name]) if name in passed else name for name, role in roles.sizes.items()}
-    sides = {side: words.get(side, words.get("n", "") if roles.square else "") for side in "mnk"}
+    equal = {side: sorted(roles.sizes[name] for name in roles.names_of(side)) for side in "mnk"}
+    sides = {side: words.get(side, words.get(next(iter(equal[side]), ""), "")) for side in "mnk"}
     names = dict(zip(dict.fromkeys(filter(str.isidentifier, sides.values())), _PRIMES, strict=False))
     steps, elements = dict[str, str](), dict[str, str]()
     for matrix, pointer in roles.pointers.items():

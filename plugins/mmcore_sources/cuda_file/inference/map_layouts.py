@@ -123,7 +123,7 @@ def with_layouts(
         return roles, []
     program = _program(kernel.launched, roles, fixed)
     names = [each.name for each in function.parameters]
-    sizes = HostSizes.of(launch, names, roles.sizes, program, square=roles.square)
+    sizes = HostSizes.of(launch, names, roles.sizes, program, equal_sizes=roles.equal)
     for position, (argument, found) in enumerate(zip(roles.arguments, encoded, strict=True)):
         if isinstance(argument, TensorMap) and found is not None and found.line:
             itemsize = dtype_named(types["output" if argument.matrix == "C" else "dtype"]).itemsize
@@ -167,7 +167,7 @@ def _program(launched: Mapping[str, int], roles: Roles, fixed: Iterable[Constrai
     for each in fixed:
         if isinstance(each, FixedSizes):
             return {"m": each.m, "n": each.n, "k": each.k}
-    return roles.sizes_in(launched) | ({"k": roles.depth} if roles.depth else {})
+    return roles.sizes_in(launched) | dict(roles.fixed)
 
 
 def encoded_layout(

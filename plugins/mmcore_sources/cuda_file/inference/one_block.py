@@ -63,7 +63,7 @@ def one_block(
         return None
     passed = any(each.name in roles.sizes for each in body.function.parameters)  # else the source fixes the sizes
     few = passed and math.prod(extents) < _EDGE
-    few |= len(extents) != 2 or (roles.square and extents[0] != extents[1])
+    few |= len(extents) != 2 or ({*"mn"} <= {*roles.equal} and extents[0] != extents[1])
     block = (_EDGE, _EDGE) if few else tuple(extents)
     return OneBlock(axes.pop()), block, Note("block", str(dim3(block)), _WHY, "--block")
 

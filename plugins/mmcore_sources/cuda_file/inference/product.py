@@ -9,18 +9,20 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Struct, Workspace
-from mmcore.kernel.constraints import Constraint, Square
+from mmcore.kernel.constraints import Constraint, EqualSizes, Square
 from mmcore_cuda.cuda_source.parameters import Parameter
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference.activations import refuse_activation
 from mmcore_sources.cuda_file.inference.arithmetic import uses_tensor_cores
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.column_lengths import steps_by_columns
 from mmcore_sources.cuda_file.inference.derived_numbers import derived_numbers, with_derived_numbers
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.factors import TRIED, Factor, constant_factors, operation
-from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_depth, fixed_sizes
+from mmcore_sources.cuda_file.inference.fixed_sides import FixedSides, fixed_sides, with_rows
+from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_sizes
 from mmcore_sources.cuda_file.inference.fragments import single_fragment
 from mmcore_sources.cuda_file.inference.given_arguments import given_arguments, whole_vectors, with_arguments
 from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -40,6 +42,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     roles_of,
     scalar_type,
 )
+from mmcore_sources.cuda_file.inference.shared_parameters import shared_parameter
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import reads_a_by_columns, reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
@@ -138,25 +141,46 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         unused = _unused(kernel) | {name: kernel.launched.get(name, 1) for name in derived}
         roles = with_pitches(roles_of(function, body, kernel.launched, unused, by_rows=by_rows), function)
         roles = with_derived_numbers(roles, derived, function.parameters)
-        shown = ", ".join(map(_shown, roles.arguments, function.parameters))
-        notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
+        notes = [_note_of_arguments(roles, body)]
     if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):
         roles = replace(roles, sizes=of_template)
         shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
         notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
-    depth = fixed_depth(kernel, roles) if roles.sizes and "args" not in given else None
-    if depth is not None:
-        name, constraint = depth
-        roles = replace(roles, depth=constraint.k)
-        notes = [each._replace(why="as the source's indexes show") for each in notes]
-        notes.append(Note("size k", str(constraint.k), f"the source fixes {name}", ""))
-    of_sizes = (depth[1],) if depth is not None else (Square(),) if roles.square else ()
+    of_sizes: tuple[Constraint, ...] = ()
+    size_notes = list[Note]()
+    if roles.sizes:
+        roles, of_sizes, size_notes = _with_fixed_and_equal(kernel, roles)
+    if roles.fixed and "args" not in given:
+        notes[:1] = [_note_of_arguments(replace(roles, why="as the source's indexes show"), body)]
+    notes += size_notes
     constraints: tuple[Constraint, ...] = (*of_sizes, *powers_of_two(roles.arguments), *whole_vectors(roles.arguments))
     if not roles.sizes and (fixing := fixed_sizes(kernel, roles.pointers)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
     return roles, constraints, notes
+
+
+def _with_fixed_and_equal(kernel: SourceKernel, roles: Roles) -> tuple[Roles, tuple[Constraint, ...], list[Note]]:
+    """Return roles with fixed and equal sizes, the constraints on these, and notes about them."""
+    constants = fixed_sides(kernel, roles)
+    fixed = {size: kernel.constants[name] for size, name in constants.items()}
+    found = replace(with_rows(kernel, roles) if "n" in fixed else roles, fixed=fixed)
+    notes = [Note(f"size {size}", str(fixed[size]), f"the source fixes {name}", "") for size, name in constants.items()]
+    constraints: tuple[Constraint, ...] = (FixedSides(**fixed),) if fixed else ()
+    shared = shared_parameter(kernel, found)
+    if shared is not None:
+        constraint = EqualSizes(shared[1])
+        found, constraints = replace(found, pair=shared[1]), (*constraints, constraint)
+        notes.append(Note("sizes", constraint.description, f"{shared[0]} is both", ""))
+    elif found.square:
+        found, constraints, notes = roles, (Square(),), []
+    return found, constraints, notes
+
+
+def _note_of_arguments(roles: Roles, body: Body) -> Note:
+    shown = ", ".join(map(_shown, roles.arguments, body.function.parameters))
+    return Note("arguments", shown, roles.why, "--args", roles.guessed)
 
 
 def _unused(kernel: SourceKernel) -> dict[str, int]:

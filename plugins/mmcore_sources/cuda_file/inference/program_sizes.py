@@ -76,8 +76,8 @@ def program_sizes(
     if "n" in sizes and "m" not in roles.sizes.values():
         # The kernel cannot see a remainder of rows whose number it does not get.
         sizes["m"] = sizes["n"]
-    if roles.depth and "n" in sizes:
-        sizes["k"] = roles.depth
+    if sizes:
+        sizes |= roles.fixed
     if launch is None or sizes.keys() < set("mnk") or _changes(launch):
         return ()
     found = tiles_of(rule, {**values, **sizes})
@@ -91,15 +91,14 @@ def program_sizes(
         if not fragments:
             return ()
         steps |= {role: fragments[role] for role in "mn" if role in fragments}
-    of_k = {name for name, role in roles.sizes.items() if role == "k"} or set(roles.sizes)
+    of_k = roles.names_of("k") or set(roles.sizes)
     loops = math.lcm(*_steps_of_loops(source, body, launch, of_k))
     tile = math.lcm(max(found.values(), default=1), loops)
     steps["k"] = math.gcd(sizes["k"], min(tile, _STEP) if loops == 1 else loops)
-    if roles.square:
-        steps = dict.fromkeys("mnk", math.lcm(*steps.values()))
+    steps |= dict.fromkeys(roles.equal, math.lcm(*(steps[role] for role in roles.equal)))
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
-    steps = {role: step for role, step in steps.items() if step > 1 and not (role == "k" and roles.depth)}
+    steps = {role: step for role, step in steps.items() if step > 1 and role not in roles.fixed}
     least = min(tile, _STEP, sizes["k"])
     step = steps.get("k", least)
     return (*multiples_of(steps), *([AtLeast(least, step)] if 1 < step < least else []))
@@ -112,8 +111,7 @@ def _asserted(
     pairs = zip(body.function.parameters, launch.arguments, strict=False)
     names = {text_of(passed): roles.sizes[each.name] for each, passed in pairs if each.name in roles.sizes}
     asked = asserted_multiples(source, launch, {name: role for name, role in names.items() if role in ("m", "n", "k")})
-    if roles.square:
-        asked = dict.fromkeys("mnk", max(asked.values(), default=1))
+    asked |= dict.fromkeys(roles.equal, max((asked.get(role, 1) for role in roles.equal), default=1))
     if any(asked.get(role, 1) % tile for role, tile in tiles.items()) and not guards(body, set(roles.sizes)):
         return ()
     return tuple(multiples_of({role: asked[role] for role in "mnk" if role in asked}))
@@ -121,7 +119,7 @@ def _asserted(
 
 def _counted(source: Program, body: Body, launch: HostLaunch, roles: Roles, role: str) -> int:
     """Return the edge of the tiles that a kernel counts along a side of C, as in ``M / BM``; 1 if it counts none."""
-    names = {name for name, each in roles.sizes.items() if each == role}
+    names = roles.names_of(role)
     divisors = (each.children[2] for each in quotients([*walk(body.function.body)]) if names & {*identifiers(each)})
     return math.lcm(*(value_of(text_of(each), source, launch) or 1 for each in divisors))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
@@ -61,23 +61,36 @@ class Roles:
     by_columns: bool = False  # True if the source stores its matrices by columns
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
     batch: bool = False  # True if blocks along z or launches compute the products of a batch; the first one is run
-    depth: int = 0  # k, if a constant of the source fixes it and other sizes are passed
+    fixed: Mapping[str, int] = field(default_factory=dict)  # sizes that constants fix beside those that are passed
+    pair: str = ""  # two sizes that one parameter is, such as "mn"
     of_squares: bool = False  # True if one size limits rows, columns and k beside leading dimensions
     of_blocks: bool = False  # True if no size, but the number of blocks, is the length of C's rows
 
     @property
     def square(self) -> bool:
         """True if the sizes suffice for square matrices only."""
-        roles = {*self.sizes.values(), *["k"] * (self.depth > 0)}
+        roles = {*self.sizes.values(), *self.fixed, *self.pair}
         if self.of_blocks:
             return False
         return self.of_squares or (bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles))
 
+    @property
+    def equal(self) -> str:
+        """The sizes that are equal: "mnk" of square matrices, two such as "mn" that one parameter is, or none."""
+        return "mnk" if self.square else self.pair
+
+    def names_of(self, size: str) -> set[str]:
+        """Return the names of a size, and of those that equal it."""
+        sizes = {size, *self.equal} if size in self.equal else {size}
+        return {name for name, role in self.sizes.items() if role in sizes}
+
     def sizes_in(self, numbers: Mapping[str, int]) -> dict[str, int]:
-        """Return m, n and k among the numbers of parameters; all three are one number for square matrices."""
+        """Return m, n and k among the numbers of parameters; those that are equal are one number."""
         named = {role: numbers[name] for name, role in self.sizes.items() if name in numbers}
         sizes = {role: number for role, number in named.items() if role in Sizes._fields}
-        return dict.fromkeys(Sizes._fields, max(sizes.values())) if self.square and sizes else sizes
+        if passed := sizes.keys() & {*self.equal}:
+            sizes |= dict.fromkeys(self.equal, max(sizes[role] for role in passed))
+        return sizes
 
 
 def scalar_type(word: str) -> str:
@@ -248,7 +261,9 @@ def roles_of(
     several = bool(batch) or goes_from_product_to_product(body, matrices.values(), sizes)
     squares = bool(side_of_squares(sizes, body))
     blocks = bool(blocks_of_row(body, matrices, sizes))
-    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, several, 0, squares, blocks)
+    return Roles(
+        tuple(arguments), sizes, matrices, why, by_columns, guessed, several, of_squares=squares, of_blocks=blocks
+    )
 
 
 def _counts(names: list[str], matrices: Mapping[str, str], launched: Mapping[str, int]) -> dict[str, int]:

@@ -81,15 +81,14 @@ def _counts(part: ast.expr, values: Mapping[str, Any], name: str) -> list[int]:
         return []
 
 
-def whole(rule: LaunchText, problem: Problem, config: Config, *, square: bool) -> Problem:
-    """Return the least problem from this size on that is made of whole tiles, without gaps between rows."""
+def whole(rule: LaunchText, problem: Problem, config: Config, *, equal: str) -> Problem:
+    """Return the least problem from this size on of whole tiles, with ``equal`` sizes, without gaps between rows."""
     sizes = {name: getattr(problem, name) for name in "mnk"}
     found = tiles(rule, problem, config)
     sizes |= {name: ceil_div(sizes[name], tile) * tile for name, tile in found.items()}
     step = min(max(found.values(), default=1), _STEP)
     sizes["k"] = ceil_div(sizes["k"], step) * step
-    if square:
-        sizes = dict.fromkeys(sizes, max(sizes.values()))
+    sizes |= dict.fromkeys(equal, max((sizes[name] for name in equal), default=0))
     return replace(problem, **sizes, lda=0, ldb=0, ldc=0)
 
 
@@ -98,11 +97,11 @@ class GridConstraint:
     """A constraint on the grid of a launch rule, which sizes of whole tiles meet."""
 
     rule: LaunchText
-    square: bool
+    equal: str
 
     def _enough(self, problem: Problem, config: Config) -> str:
         """Return the option with the least size from this one on that is allowed, as a clause."""
-        asked = whole(self.rule, problem, config, square=self.square)
+        asked = whole(self.rule, problem, config, equal=self.equal)
         return f"--size {asked.m}x{asked.n}x{asked.k} is enough"
 
 
