@@ -13,7 +13,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.limits import names_of_loops
 from mmcore_sources.cuda_file.inference.program_sizes import guards
 from mmcore_sources.cuda_file.inference.roles import Roles
-from mmcore_sources.cuda_file.inference.size_names import usual_role
+from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
@@ -36,8 +36,10 @@ def shared_parameter(kernel: SourceKernel, roles: Roles) -> tuple[str, str] | No
 def _rows(kernel: SourceKernel, roles: Roles, names: set[str]) -> str:
     """Return the size that the rows of C are compared with, or that the grid has along them if no size limits them.
 
-    Empty if the host function of the launch names another number of rows.
+    Empty if the host function of the launch names another number of rows. A name such as ``widthA`` is one size alone:
+    a comparison of rows with it is a mistake.
     """
+    names = {name for name in names if not sure_role(name, roles.pointers)}
     launch, c, body = kernel.launch, roles.pointers["C"], kernel.body
     passed = _host_names(kernel, names)
     if launch is not None and any(usual_role(each) == "m" for each in {*identifiers(launch.scope)} - passed.keys()):
