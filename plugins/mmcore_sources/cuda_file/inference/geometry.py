@@ -168,7 +168,7 @@ def unread_grid(reader: Reader, launch: HostLaunch, roles: Roles, body: Body, te
     what = f"the grid of the launch in {launch.place}"
     try:
         for axis, (within, part) in zip("xyz", of_sizes.parts(launch.geometry[0]), strict=False):
-            what = f"{text_of(part)} along {axis} of the grid in {launch.place}"
+            what = f"{text_of(part)} along z of the grid in {launch.place}" if axis == "z" else what
             within.number(part)
     except Unreadable:
         yield f"{what} cannot be read, and is not tested: {tested} is, in its place"
