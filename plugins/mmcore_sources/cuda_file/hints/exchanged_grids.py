@@ -15,6 +15,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.result import Result
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.hints.tried_cells import (
     at_sizes,
     is_clean,
@@ -61,10 +62,13 @@ def exchanged_call(result: Result, file: FileKernel) -> Iterator[str]:
 
 
 def grid_of_index(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid that the source's index into C shows; none if it is that of the launch, or unclear."""
+    """Yield the grid that the source's index into C shows; none if it is that of the launch, or unclear.
+
+    A kernel that goes by the number of blocks needs no other one.
+    """
     source, name = read_program(kernel.source_text()), kernel.entry.partition("<")[0]
     function = source.function(name)
-    if function is None or not isinstance(kernel.launch, LaunchText):
+    if function is None or not isinstance(kernel.launch, LaunchText) or "gridDim" in text_of(function.body):
         return
     by_columns = "C" in kernel.column_major
     roles, body = parameter_roles(kernel), Body(function)

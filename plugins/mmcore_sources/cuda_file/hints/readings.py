@@ -202,6 +202,6 @@ def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]
     """Yield other readings that may be right where square matrices are."""
     yield from sizes_in_vectors(kernel)
     yield from exchanged_grids(kernel)
-    yield from grid_of_index(kernel)
     yield from other_sizes(kernel)
     yield from blocks_of_tiles(kernel)
+    yield from grid_of_index(kernel)
