@@ -354,3 +354,31 @@ def test_a_quotient_with_a_real_variable_is_not_rounded_down(helper: str, edge: 
     body = DYNAMIC[: DYNAMIC.index("void call")].replace(" EDGE", "").replace("SIZE", "blockDim.x")
     _, grid = block_and_grid(kernel(body + CALL.replace("HELPER", helper).replace("CODE", code), block=(16, 16)))
     assert grid.replace("bx", "16").replace("by", "16") == "ceil(n / 16), ceil(m / 16)"
+
+
+OBJECTS = """
+struct Matrix {
+    float *p; int rows_, columns_;
+    Matrix(int rows, int columns) : rows_(rows), columns_(columns) { cudaMalloc(&p, rows * columns * 4); }
+    int rows() const { return rows_; }
+    int columns() const { return columns_; }
+};
+__global__ void mul(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= n) return;
+    float sum = 0;
+    for (int i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + column];
+    c[row * n + column] = sum;
+}
+void multiply(Matrix &A, Matrix &B, Matrix &C)
+{
+    dim3 blocks((C.columns() + 15) / 16, (C.rows() + 15) / 16);
+    mul<<<blocks, dim3(16, 16)>>>(A.p, B.p, C.p, A.rows(), B.columns(), A.columns());
+}
+int main() { int M = 500, N = 300, K = 700; Matrix A(M, K), B(K, N), C(M, N); multiply(A, B, C); }
+"""
+
+
+def test_a_member_of_one_of_several_objects_is_not_that_of_the_first() -> None:
+    assert any("cannot be read, and is not tested" in each for each in inferred(OBJECTS).warnings)

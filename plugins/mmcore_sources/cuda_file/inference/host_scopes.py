@@ -13,8 +13,10 @@ from mmcore_cuda.cuda_source.tree import Node, text_of, without_parentheses
 from mmcore_sources.cuda_file.inference.assignments import initial_value
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
+from mmcore_sources.cuda_file.inference.constructions import constructed_class
 from mmcore_sources.cuda_file.inference.host_calls import (
     Passed,
+    calls_of,
     captured,
     enclosing_function,
     parameter_names,
@@ -84,7 +86,10 @@ class HostScope(abc.ABC):
     def _passed(self, name: str) -> Passed | None:
         if self.scope is not None and captured(self.scope, name):
             return Passed(parse_expression(name), enclosing_function(self.scope), self.scope.start_point.row + 1)
-        return passed(self.scope, name, self.call) if self.scope is not None else None
+        made = {text_of(each) for each in calls_of(self.scope) if constructed_class(each)} if self.scope else set[str]()
+        if self.scope is None or (self.call is None and len(made) > 1):
+            return None  # which of the objects is not known
+        return passed(self.scope, name, self.call)
 
     def caller(self, argument: Passed) -> Self:
         """Return the reader of an argument in the function that passes it, where names have other meanings."""
