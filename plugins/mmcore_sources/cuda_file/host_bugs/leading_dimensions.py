@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Argument, Struct
 from mmcore_cuda.cuda_source.program import HostLaunch, read_program
 from mmcore_cuda.cuda_source.tree import Node, text_of
@@ -13,7 +12,6 @@ from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import Passed, calls_of, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.size_names import SIDES
 
 _NAMES = ("identifier", "field_expression")
@@ -75,7 +73,4 @@ def _number(host: HostCode, expression: Passed) -> int | None:
     """Return the value of an expression that the program sets; None if it is not known."""
     if expression.scope is None or host.is_read(expression.value, expression.scope):
         return None
-    try:
-        return constant(Reader(read_program(host.text), {}, expression.scope, expression.line).number(expression.value))
-    except InvalidKernel:
-        return None
+    return Reader(read_program(host.text), {}, expression.scope, expression.line).whole(expression.value)

@@ -94,9 +94,8 @@ def _reads(scope: Node) -> tuple[tuple[int, str], ...]:
 @functools.lru_cache(maxsize=32)
 def _assignments(scope: Node) -> tuple[Node, ...]:
     """Return the assignments of a function in order; ``n += 3`` only where each call runs it once."""
-    assignments = (each for each in walk(scope) if each.type == "assignment_expression")
-    signs = ((each, text_of(each.children[1])) for each in assignments)
-    return tuple(each for each, sign in signs if sign == "=" or (sign in _CHANGES and _runs_once(each)))
+    assignments = (each for each in _changes(scope) if each.type == "assignment_expression")
+    return tuple(each for each in assignments if text_of(each.children[1]) == "=" or not _is_in(each, "if_statement"))
 
 
 @functools.lru_cache(maxsize=32)
@@ -104,21 +103,16 @@ def _changes(scope: Node) -> tuple[Node, ...]:
     """Return the assignments and updates of a function in order; ``n += 3`` and ``n++`` only outside of loops."""
     found = list[Node]()
     for each in walk(scope):
-        is_plain = each.type == "assignment_expression" and text_of(each.children[1]) == "="
-        changes = each.type == "assignment_expression" and text_of(each.children[1]) in _CHANGES
-        if is_plain or ((changes or each.type == "update_expression") and not _is_repeated(each)):
+        sign = text_of(each.children[1]) if each.type == "assignment_expression" else ""
+        changes = sign in _CHANGES or each.type == "update_expression"
+        if sign == "=" or (changes and not _is_in(each, *LOOPS, "switch_statement")):
             found.append(each)
     return tuple(found)
 
 
-def _is_repeated(node: Node) -> bool:
-    """Return whether a statement is in a loop or a switch."""
-    return any(each.type in (*LOOPS, "switch_statement") for each in ancestors(node))
-
-
-def _runs_once(node: Node) -> bool:
-    """Return whether a statement is in no loop and no branch."""
-    return not any(each.type in (*LOOPS, "if_statement", "switch_statement") for each in ancestors(node))
+def _is_in(node: Node, *types: str) -> bool:
+    """Return whether a node is in one of some types."""
+    return any(each.type in types for each in ancestors(node))
 
 
 @functools.lru_cache(maxsize=32)

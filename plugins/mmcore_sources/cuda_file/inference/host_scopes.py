@@ -84,10 +84,11 @@ class HostScope(abc.ABC):
         return other is not None and self.scope is not None and class_of(other) == class_of(self.scope) != ""
 
     def _passed(self, name: str) -> Passed | None:
-        if self.scope is not None and captured(self.scope, name):
+        if self.scope is None:
+            return None
+        if captured(self.scope, name):
             return Passed(parse_expression(name), enclosing_function(self.scope), self.scope.start_point.row + 1)
-        made = {text_of(each) for each in calls_of(self.scope) if constructed_class(each)} if self.scope else set[str]()
-        if self.scope is None or (self.call is None and len(made) > 1):
+        if self.call is None and len({text_of(each) for each in calls_of(self.scope) if constructed_class(each)}) > 1:
             return None  # which of the objects is not known
         return passed(self.scope, name, self.call)
 
