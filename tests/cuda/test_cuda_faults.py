@@ -11,6 +11,7 @@ import pytest
 import mmcore
 from mmcore.cell import BRIEFLY, Timing
 from mmcore.executor import IN_PROCESS, measure_cell
+from mmcore.verify.verify_launches import UNREPEATABLE
 from tests.conftest import DEVICES
 
 pytestmark = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
@@ -66,13 +67,11 @@ def test_a_write_into_the_guard_zones_costs_only_its_own_run(cu_file: Path) -> N
 
 
 def test_work_that_is_left_out_when_it_is_repeated_has_no_time(cu_file: Path) -> None:
-    """The kernel computes only where C holds no number yet."""
+    """The kernel computes only where C holds no number yet: it repeats too fast, and is wrong on other inputs."""
     result = run(
         cu_file,
         "for (int i = 0; i < n * n; ++i) if (C[i] != C[i]) { float s = 0; "
         "for (int p = 0; p < n; ++p) s += A[i / n * n + p] * B[p * n + i % n]; C[i] = s; }",
     )
-    assert result.verification is not None
-    assert result.verification.verified
     assert result.kernel_seconds is None
-    assert "repeated launches do not do the whole work" in str(result.violations[0])
+    assert result.violations[0].kind == UNREPEATABLE

@@ -269,15 +269,30 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize(
+    "sizes", ["const int m = 1000, n = 700, k = 333;", "int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]);"]
+)
+@pytest.mark.parametrize(
     ("leading", "found"),
     [
         ("k, b, n, c, n", []),
+        ("n, b, other, c, n", ["n as the leading dimension of A", "k as the leading dimension of B"]),
         ("m, b, k, c, m", ["m as the leading dimension of A", "k as the leading dimension of B", "of C"]),
         ("1024, b, 700, c, 700", []),
-        ("128, b, 1024, c, n", ["128 as the leading dimension of A, whose rows have k elements"]),
     ],
 )
-def test_a_leading_dimension_that_is_not_the_length_of_rows_is_found(leading: str, found: list[str]) -> None:
+def test_a_leading_dimension_that_is_another_size_is_found(leading: str, found: list[str], sizes: str) -> None:
+    messages = _leading_dimensions(sizes, leading)
+    assert len(messages) == len(found)
+    assert all(any(each in message for message in messages) for each in found)
+
+
+def test_a_leading_dimension_that_is_less_than_the_length_of_rows_is_found() -> None:
+    (message,) = _leading_dimensions("const int m = 1000, n = 700, k = 333;", "128, b, 1024, c, n")
+    assert message == "gemm is passed 128 as the leading dimension of A, whose rows have k elements"
+
+
+def _leading_dimensions(sizes: str, leading: str) -> list[str]:
+    """Return the messages about the leading dimensions of a launch, which leave C wrong."""
     text = f"""
 __global__ void gemm(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc)
 {{
@@ -286,16 +301,13 @@ __global__ void gemm(int m, int n, int k, const float *a, int lda, const float *
     for (int p = 0; p < k; p++) sum += a[i * lda + p] * b[p * ldb + j];
     if (i < m && j < n) c[i * ldc + j] = sum;
 }}
-int main()
+int main(int argc, char **argv)
 {{
-    const int m = 1000, n = 700, k = 333; float *a, *b, *c;
+    {sizes} int other = k; float *a, *b, *c;
     gemm<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(m, n, k, a, {leading});
 }}"""
     bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
-    messages = [each.message for each in bugs if each.kind == "wrong-leading-dimension"]
-    assert len(messages) == len(found)
-    assert all(any(each in message for message in messages) for each in found)
-    assert all(each.array == "C" for each in bugs if each.kind == "wrong-leading-dimension")
+    return [each.message for each in bugs if (each.kind, each.array) == ("wrong-leading-dimension", "C")]
 
 
 def test_a_leading_dimension_is_followed_through_a_structure_and_a_function() -> None:
@@ -322,7 +334,10 @@ int main(int argc, char **argv)
 }"""
     bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
     (found,) = (each for each in bugs if each.kind == "wrong-leading-dimension")
-    assert found.message == "gemm is passed p.k as the leading dimension of B, whose rows have p.n elements"
+    condition = "so that it is right only where p.k = p.n"
+    assert (
+        found.message == f"gemm is passed p.k as the leading dimension of B, whose rows have p.n elements, {condition}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,29 +18,32 @@ _NAMES = ("identifier", "field_expression")
 
 
 def other_rows(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...], column_major: str) -> Iterator[Bug]:
-    """Find a leading dimension that is the number of rows instead of their length, or is less than this length.
+    """Find a leading dimension that is another size than the length of the rows, or is less than this length.
 
-    Matrices in ``column_major`` are stored by columns, whose number and length count instead. Arguments of the
-    function that launches, and members of structures, are followed to where they are set. C is wrong where the program
-    shows that the leading dimension differs from the length.
+    Matrices in ``column_major`` are stored by columns, whose length counts instead. Arguments of the function that
+    launches, and members of structures, are followed to where they are set. C is wrong where the program shows that the
+    leading dimension differs from the length, or reads both from its user.
     """
     given = {
         role: _origin(host, Passed(node, launch.scope, launch.line)) for role, node in _passed(host, launch, arguments)
     }
+    sizes = {text_of(given[side].value) for side in "mnk" if side in given}
     for matrix, sides in SIDES.items():
         by_columns = matrix in column_major
-        number, length = (given.get(side) for side in (sides[::-1] if by_columns else sides))
-        leading = given.get(f"ld{matrix.lower()}")
-        if leading is None or number is None or length is None or text_of(leading.value) == text_of(length.value):
+        length, leading = given.get(sides[0] if by_columns else sides[1]), given.get(f"ld{matrix.lower()}")
+        if leading is None or length is None or text_of(leading.value) == text_of(length.value):
             continue
         least, has = (_number(host, each) for each in (length, leading))
+        known = least is not None and has is not None
         short = least is not None and has is not None and has < least
-        differs = least is not None and has is not None and has != least
-        if short or (text_of(leading.value) == text_of(number.value) and (least is None or has != least)):
+        if short or (text_of(leading.value) in sizes and (not known or has != least)):
             lines = "columns" if by_columns else "rows"
-            words = f"as the leading dimension of {matrix}, whose {lines} have {text_of(length.value)} elements"
-            message = f"{launch.name} is passed {text_of(leading.value)} {words}"
-            yield Bug("wrong-leading-dimension", launch.line, message, "C" if differs else "")
+            name, elements = text_of(leading.value), text_of(length.value)
+            unless = "" if known else f", so that it is right only where {name} = {elements}"
+            words = f"as the leading dimension of {matrix}, whose {lines} have {elements} elements{unless}"
+            wrong = known or (_is_read(host, leading) and _is_read(host, length))
+            message = f"{launch.name} is passed {name} {words}"
+            yield Bug("wrong-leading-dimension", launch.line, message, "C" if wrong else "")
 
 
 def _passed(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Node]]:
@@ -57,12 +60,12 @@ def _passed(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...])
 
 
 def _origin(host: HostCode, expression: Passed) -> Passed:
-    """Return what a function's only call passes as a parameter, or what sets a structure's member, if it is a name."""
+    """Return what a function's only call passes as a parameter, or the name that a variable or member is set to."""
     value, scope = expression.value, expression.scope
     if scope is None or value.type not in _NAMES:
         return expression
     several = [each for name, each in host.values(scope) if name == text_of(value)]
-    if value.type == "field_expression" and len(several) == 1 and several[0].type in _NAMES:
+    if len(several) == 1 and several[0].type in _NAMES:
         return _origin(host, Passed(several[0], scope, expression.line))
     if value.type == "identifier" and not several and len(calls_of(scope)) == 1:
         return _origin(host, argument) if (argument := passed(scope, text_of(value))) is not None else expression
@@ -71,6 +74,11 @@ def _origin(host: HostCode, expression: Passed) -> Passed:
 
 def _number(host: HostCode, expression: Passed) -> int | None:
     """Return the value of an expression that the program sets; None if it is not known."""
-    if expression.scope is None or host.is_read(expression.value, expression.scope):
+    if expression.scope is None or _is_read(host, expression):
         return None
     return Reader(read_program(host.text), {}, expression.scope, expression.line).whole(expression.value)
+
+
+def _is_read(host: HostCode, expression: Passed) -> bool:
+    """Return whether the program reads an expression's value from its user."""
+    return expression.scope is not None and host.is_read(expression.value, expression.scope)
