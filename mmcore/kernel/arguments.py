@@ -39,9 +39,9 @@ class Scalar:
     """A number passed by value.
 
     Attributes:
-        value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"), or
-            the logarithm of a size that is a power of two, as "log2(n)", or a leading dimension in bytes, "bytes(lda)",
-            or a size that counts vectors of 2, 4 or 8 elements, "n/4", or a rule ``(problem, config) -> number``.
+        value: the number, the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"). Or the
+            logarithm of a size that is a power of two, "log2(n)". Or a leading dimension in bytes, "bytes(lda)". Or a
+            size that counts vectors of 2, 4 or 8 elements, "n/4". Or a rule ``(problem, config) -> number``.
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 

@@ -102,12 +102,12 @@ class Answer:
 
     @property
     def unlaunched(self) -> str:
-        """Why a kernel that compiles cannot be launched as a product; empty if it can, or does not compile."""
+        """The reason why a kernel that compiles cannot be launched as a product; empty for all others."""
         return self.reason if self.error in _OF_LAUNCH and not self.reason.startswith(NOT_GRADED) else ""
 
     @property
     def unknown(self) -> str:
-        """What the kernel uses and the emulator does not know, in a clause; empty if there is nothing."""
+        """The instruction or feature that the emulator lacks for the kernel, as a clause; empty if it lacks none."""
         found = None if self.document else _UNKNOWN.search(f"\n{self.message}")
         return found[1] if found else ""
 

@@ -37,8 +37,9 @@ class _Elements:
 class StaleReads(Observer):
     """An observer of a launch.
 
-    Barriers divide the run of a block into phases. A read is stale if the same expression has read, in the same phase,
-    an element that the same line wrote in a later phase: the line writes a tile, and has left this element out.
+    Barriers divide the run of a block into phases. A line that writes a tile in one phase, and leaves an element out,
+    makes the read of this element stale. Such a read is known by another element: the same expression reads it in the
+    same phase, and the same line wrote it in a later phase.
 
     ``found`` gets the first stale read of each array.
     """

@@ -11,8 +11,8 @@ from mmcore_sources.cuda_file.hints.tried_cells import at_sizes, is_right, is_wr
 def deciding_size(right: Cell, wrong: Cell, kernel: Kernel) -> tuple[str, Cell]:
     """Return what decides between two products in a clause, empty if that is not known, and the wrong one it is about.
 
-    Each claim was tried. That m may not exceed k is tried by products with the same multiples of tiles in either order;
-    that a size must be a multiple, by two products where it is none.
+    Each claim was tried. For "m may not exceed k", products with the same multiples of tiles in either order are run.
+    For "a size must be a multiple", two products are run where it is none.
     """
     rows = right.m * ceil_div(2 * right.k, right.m)
     larger = at_sizes(right, kernel, rows, right.n, right.k)

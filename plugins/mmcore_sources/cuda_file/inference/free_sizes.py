@@ -24,8 +24,8 @@ _DEFINED = rf"^(?:{_MACRO}(.*?)[ \t]*(?=//|/\*|$)|{_CONSTANT}([^;,]+?) *(?=[;,])
 def with_free_sizes(kernel: SourceKernel, roles: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:
     """Return the kernel's source with macros for its sizes, and their definitions.
 
-    ``roles`` are the roles of the constants that are sizes. None unless one line defines each of them, by a number or
-    by constants that the kernel uses in no other way than as the edges of tiles; nor if the block depends on them.
+    ``roles`` are the roles of the constants that are sizes. One line has to define each of them, by a number or by
+    constants that the kernel uses as the edges of tiles alone. Otherwise, or if the block depends on them, return None.
     """
     text, defines, parts = kernel.text, {}, set[str]()
     if _behind(kernel, _of_block(kernel), set()) & roles.keys():

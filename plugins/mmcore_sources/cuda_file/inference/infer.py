@@ -75,8 +75,8 @@ def infer(
     """Return the declaration of a file's kernel.
 
     The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
-    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes, ``launching`` those
-    of other files that launch its kernels, and ``calling`` those of files that call the functions around launches.
+    of :class:`mmcore.Kernel`. Names and texts of other files are in ``headers``, which it includes, in ``launching``,
+    which launch its kernels, and in ``calling``, which call the functions around launches.
     Raises InvalidKernel if it has no kernel, or several, or lacks something; the message names the option that gives
     it.
     """

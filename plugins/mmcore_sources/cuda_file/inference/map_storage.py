@@ -23,7 +23,7 @@ def stored_columns(
 ) -> tuple[str, list[Note]]:
     """Return the matrices that are stored by columns, as their maps, the copies or the stores of C show, and notes.
 
-    Where a map and the copies contradict each other, one of them is wrong, and the storage is the usual one: that of
+    Where a map and the copies contradict each other, one of them is wrong. The storage is then the usual one: that of
     the boxes, or B by columns for ``tensor_cores`` alone.
     """
     hosts = _host_roles(body, launch, roles)

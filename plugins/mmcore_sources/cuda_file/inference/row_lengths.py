@@ -22,8 +22,8 @@ _BYTES = re.compile(rf"{_BYTE}(?:const\s+)?(?:__restrict__\s*)?(\w+)\s*=")  # a 
 def row_lengths(names: Sequence[str], body: Body, matrices: Mapping[str, str]) -> dict[str, str]:
     """Return the leading dimension that a name is: it is a factor in the indexes of one matrix, and limits nothing.
 
-    Such a name may also be the size of a transposed matrix, unless it counts bytes, or the other names are sizes: one
-    that limits the loops of squares, or all three.
+    Such a name may also be the size of a transposed matrix. It is none if it counts bytes, or if the other names are
+    sizes: one that limits the loops of squares, or all three.
     """
     strides = {matrix: strides_of(body, pointer, {*names}) for matrix, pointer in matrices.items()}
     alone = {matrix: next(iter(several)) for matrix, several in strides.items() if len(several) == 1}

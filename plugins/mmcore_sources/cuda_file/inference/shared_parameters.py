@@ -21,8 +21,8 @@ from mmcore_sources.cuda_file.inference.storage import strides_of
 def shared_parameter(kernel: SourceKernel, roles: Roles) -> tuple[str, str] | None:
     """Return the parameter that is two sizes, and these such as "mn"; None unless the source shows one.
 
-    Of the third size, which no parameter or constant has by its role, the source shows the limit of C's rows, the
-    length of C's rows, or the length of A's rows and the limit of the loop along them.
+    No parameter or constant has the role of the third size. The source shows this size as the limit of C's rows, as
+    their length, or as the length of A's rows and the limit of the loop along them.
     """
     missing = {*"mnk"} - {*roles.sizes.values(), *roles.fixed}
     names = {name for name, role in roles.sizes.items() if role in ("m", "n", "k")}

@@ -1,1 +1,1 @@
-"""What a file needs of its project: headers, their includers, and sources that define or launch its functions."""
+"""The parts of its project that a file needs: headers, their includers, and sources of its functions and launches."""
