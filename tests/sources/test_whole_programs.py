@@ -72,6 +72,7 @@ def run(options: str = "") -> Result:
         ("int N = 640", "", "", "TEST PASS if m, n and k are multiples of 16"),
         ("int N = 640", "", "-q", "TEST PASS if m, n and k are multiples of 16"),
         ("int N = 640", "", "--size 65", "TEST FAIL"),
+        ("int N = pow(2, 10)", "", "", "TEST PASS if m, n and k are multiples of 16"),
         ("int N = 650", "", "", "TEST FAIL"),
         ("int N = 640", WRONG_GUARD, "", "TEST FAIL"),
         ("int N = atoi(argv[1])", "", "", "TEST FAIL"),

@@ -142,6 +142,8 @@ class Reader(HostVariables, HostDimensions):
         if name in _FUNCTIONS:
             # C rounds a quotient of whole numbers down before it calls ceil.
             return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
+        if name in ("pow", "powf") and len(typed) == 2 and (power := _power(typed[0][0], typed[1][0])) is not None:
+            return power, True
         if (value := self._returned(node)) is not None:
             with contextlib.suppress(Unreadable):
                 return value[0]._typed(value[1], depth + 1)
@@ -164,3 +166,9 @@ def product_name(text: str) -> str:
     """Return the name of a product of variables, ``B*T`` for ``T * B``; empty for another expression."""
     factors = [each.strip() for each in text.split("*")]
     return "*".join(sorted(factors)) if len(factors) > 1 and all(map(str.isidentifier, factors)) else ""
+
+
+def _power(base: ast.expr, exponent: ast.expr) -> ast.expr | None:
+    """Return a power of whole numbers that fits a size; None for others."""
+    number, times = constant(base), constant(exponent)
+    return ast.Constant(number**times) if number is not None and times is not None and 0 <= times < 32 else None
