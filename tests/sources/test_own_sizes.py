@@ -115,6 +115,27 @@ def test_a_kernel_of_squares_is_run_with_different_sides_of_its_multiples(
     assert "whole tiles of different sides" in output
 
 
+def test_a_product_that_is_wrong_from_some_k_on_is_not_said_to_need_equal_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial.ALL_SECONDS", 0.1)
+    Path("my.cu").write_text("""
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x, terms = K >= 100 ? K / 2 : K;
+    float sum = 0;
+    if (row >= M || column >= N) return;
+    for (int p = 0; p < terms; p++) sum += A[row * K + p] * B[p * N + column];
+    C[row * N + column] = sum;
+}
+""")
+    output = command(
+        "run", "my.cu", "--block", "16x16", "-m", "1", "-n", "1", "-k", "101", "--device", "emulator"
+    ).stdout
+    assert "the product is right where" not in output
+    assert output.endswith("TEST FAIL\n")
+
+
 SKIPPING = """
 __global__ void mul(const float *A, const float *B, float *C, int M, int N, int K)
 {

@@ -130,9 +130,16 @@ class FieldDomain:
         }
         polynomial = polynomials.in_parts if semantics.halves else _whole
         rule = rules.get(semantics.algebra, polynomial if semantics.algebra and not semantics.also else None)
-        if semantics.unit:
-            self.roundings.setdefault(semantics.unit, at)
-        return partial(rule or polynomials.opaque, self.table, semantics, at)
+        computed = partial(rule or polynomials.opaque, self.table, semantics, at)
+        return partial(self._rounded, semantics.unit, at, computed) if semantics.unit else computed
+
+    def _rounded(
+        self, unit: float, at: Instruction, computed: ComputeRule, values: Sequence[Values], shadows: Sequence[Shadow]
+    ) -> Shadow:
+        """Return what an instruction computes from elements, and note that it rounds."""
+        self.roundings.setdefault(unit, at)
+        computed_shadow: Shadow = computed(values, shadows)
+        return computed_shadow
 
     def execute(self, semantics: Execute) -> ExecuteRule | None:
         if semantics.moves is not None:

@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.hints.tried_cells import (
     hint_of,
     is_clean,
     is_right,
+    is_wrong,
     measured,
     size_of,
 )
@@ -24,7 +25,11 @@ _GROUPS = ("nk", "mk", "mn", "mnk")
 
 
 def equal_sizes(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the sizes that have to be equal where a product with different ones is wrong, if two products agree."""
+    """Yield the sizes that have to be equal where a product with different ones is wrong, if three products agree.
+
+    Of small products, one with equal sizes is right, and so is one with another third size. One with different sizes is
+    wrong: a kernel that fails from k = 1024 on is right at 1×1×1 for another reason.
+    """
     wrong = next((each for each in result.sizes if not each["right"]), vars(result.cell))
     sizes, kernel = {name: int(wrong[name]) for name in "mnk"}, file.kernel
     if result.verified:
@@ -34,8 +39,10 @@ def equal_sizes(result: Result, file: FileKernel) -> Iterator[str]:
         cell = _equal(like, kernel, sizes, names)
         if cell is None or not is_clean(measured(cell), kernel):
             continue
+        least = min(sizes[name] for name in names)
+        unequal = {name: getattr(cell, name) * (3 if sizes[name] > least else 1) for name in names}
         other = {name: getattr(cell, name) * (1 if name in names else 3) for name in "mnk"}
-        if names == "mnk" or is_right(replace(cell, **other)):
+        if is_wrong(replace(cell, **unequal)) and (names == "mnk" or is_right(replace(cell, **other))):
             equal = " = ".join(names)
             differ = f"wrong at {'×'.join(map(str, sizes.values()))}, where they differ"
             yield hint_of(f"the product is right where {equal}, as at {size_of(cell)}, and {differ}", cell)
