@@ -56,6 +56,8 @@ def grade(
     unknown = sorted(read.entry.keys() - {each.student for each in several})
     if unknown and student is None:
         say(f"entry names students without a submission: {', '.join(unknown)}")
+    if read.hazards:
+        say(f"hazards: {read.hazards}")
     with _progress(len(several), shown=not (quiet or as_json)) as report:
         grades, ran = graded(read, several, output / "answers", jobs or len(os.sched_getaffinity(0)), report)
     pairs = similar(several, read.given)

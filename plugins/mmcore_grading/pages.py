@@ -152,6 +152,7 @@ def _summary(
             ("shown sizes", shown),
             ("hidden sizes", hidden),
             ("device", task.device),
+            ("hazards", task.hazards),
             ("similarity", "" if pairs is not None else "not looked for: pip install 'mmcore-cuda[grade]'"),
         ]
     )

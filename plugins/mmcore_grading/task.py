@@ -104,6 +104,12 @@ class Task:
     hints: bool = True
 
     @property
+    def hazards(self) -> str:
+        """A note for the teacher if no criterion looks for hazards; else empty."""
+        looks = {"no-hazards", "any-size"} & {criterion.name for criterion in self.rubric}
+        return "" if looks else "not looked for: without no-hazards or any-size in the rubric, a race costs no points"
+
+    @property
     def points(self) -> float:
         """The points of a submission that meets every criterion."""
         return sum(criterion.points for criterion in self.rubric)

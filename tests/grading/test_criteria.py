@@ -550,3 +550,12 @@ def test_a_students_page_has_the_launch_and_the_commands_of_its_verdict_without_
     assert "mmcore prove a.cu --device emulator --define &#x27;T=1 2&#x27; --seed 1" in page
     assert "7x7" not in page
     assert "7×7" not in page
+
+
+@pytest.mark.parametrize("name", ["no-hazards", "any-size", "hidden-sizes"])
+def test_a_rubric_by_which_a_race_costs_no_points_is_said_on_the_class_page(name: str) -> None:
+    task = Task("a product", (Sizes(8, 8, 8),), (Criterion("shown-sizes", 1), Criterion(name, 1)))
+    note = (
+        "<dt>hazards</dt><dd>not looked for: without no-hazards or any-size in the rubric, a race costs no points</dd>"
+    )
+    assert (note in class_page(task, [], None)) == (name == "hidden-sizes")
