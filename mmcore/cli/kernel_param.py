@@ -24,6 +24,8 @@ _SIZES = ("size", "m", "n", "k")
 class KernelParam(click.ParamType):  # type: ignore[type-arg]
     """A registered kernel's name, or a file's path, which becomes a reference with the facts that options give.
 
+    FILE::FUNCTION is a file with the option ``--entry FUNCTION``.
+
     The facts that are inferred from the file are written to stderr, unless the command has ``--quiet``.
     """
 
@@ -39,11 +41,14 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
         if not isinstance(value, str) or ctx is None or ctx.resilient_parsing:
             reference: KernelReference = value
             return reference
-        if not is_file(value) or value in registry().kernels:
+        path, _, function = value.partition("::")
+        if not is_file(path) or value in registry().kernels:
             refuse_file_options(f"{value} is declared by a package")
             return value
+        if function:
+            _keep_entry(ctx, function)
         launch = {name: ctx.params[name] for name in _LAUNCH if _is_given(ctx, name)}
-        facts = {"file": value, **ctx.meta.get(_FACTS, {}), **launch}
+        facts = {"file": path, **ctx.meta.get(_FACTS, {}), **launch}
         size, m, n, k = (ctx.params[name] if _is_given(ctx, name) else None for name in _SIZES)
         if not size is m is n is k is None:
             facts["sizes"] = size or three_sizes(size, m, n, k)
@@ -101,3 +106,10 @@ def _is_given(context: click.Context, name: str) -> bool:
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
     if _is_given(context, str(option.name)):
         context.meta.setdefault(_FACTS, {})[option.name] = value
+
+
+def _keep_entry(context: click.Context, function: str) -> None:
+    """Note the function of FILE::FUNCTION as the entry point. Raises UsageError if --entry names another one."""
+    facts = context.meta.setdefault(_FACTS, {})
+    if facts.setdefault("entry", function) != function:
+        raise click.UsageError(f"the argument names {function}, and --entry {facts['entry']}")

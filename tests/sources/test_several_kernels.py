@@ -55,6 +55,22 @@ def test_every_product_of_a_file_gets_a_verdict(
     assert ("--entry=wrong" in result.stdout or "inferred from" in result.stderr) == ("wrong" in answers)
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ("my.cu::wrong", 1, ""),
+        ("my.cu::mul", 0, ""),
+        ("my.cu::mul --entry mul", 0, ""),
+        ("my.cu::mul --entry wrong", 2, "the argument names mul, and --entry wrong"),
+        ("my.cu::other", 2, "my.cu has no __global__ function other; it has mul, wrong"),
+    ],
+)
+def test_a_path_with_a_function_names_one_kernel_of_a_file(words: str, status: int, message: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(NAIVE + WRONG)
+    result = command(*shlex.split(f"run {words} --size 32 --device emulator --no-hazards --quiet"))
+    assert (result.exit_code, message in result.stderr) == (status, True), result.output
+
+
 def test_a_python_file_may_have_several_kernels(folder: Path) -> None:
     (folder / "my.py").write_text(f'a = r"""{NAIVE}{SECOND}"""\n')
     result = command(*shlex.split("run my.py --size 32 --device emulator --no-hazards"))
