@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, identifiers, parse, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.axis_edits import exchanged_axes, other_axes
 from mmcore_sources.cuda_file.repairs.bound_edits import bound_edits, part_edits
 from mmcore_sources.cuda_file.repairs.component_edits import component_edits
@@ -16,7 +16,6 @@ from mmcore_sources.cuda_file.repairs.copied_values import copied_values
 from mmcore_sources.cuda_file.repairs.edit import Edit, reads_itself, replaced
 from mmcore_sources.cuda_file.repairs.fragment_edits import missing_elements
 from mmcore_sources.cuda_file.repairs.index_edits import (
-    array_of,
     exchanged_parts,
     exchanged_subscripts,
     index_edits,
@@ -30,6 +29,13 @@ from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.product_edits import product_edits
 from mmcore_sources.cuda_file.repairs.remainder_edits import guarded_returns
 from mmcore_sources.cuda_file.repairs.return_edits import BEFORE_LOOP, return_before_loop
+from mmcore_sources.cuda_file.repairs.sum_edits import (
+    added_products,
+    stored_sums,
+    unset_sums,
+    variables_of_sums,
+    warp_sums,
+)
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import parity_edits, tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
@@ -87,8 +93,9 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from product_edits(source, nodes)
     yield from component_edits(source, nodes)
     yield from copied_values(source, nodes)
-    yield from _set(source, nodes)
-    yield from _warp_sums(source, nodes)
+    yield from unset_sums(source, nodes)
+    yield from stored_sums(source, nodes)
+    yield from warp_sums(source, nodes)
     if element:
         yield from _other_types(source, nodes, element)
     yield from exchanged_subscripts(source, nodes)
@@ -105,7 +112,7 @@ def _edits(text: str, entry: str, operands: Operands, element: str) -> Iterator[
     yield from _comparisons(source, nodes, _LIKELY_COMPARISONS)
     yield from guards(text, entry, operands)
     yield from other_axes(source, nodes)
-    yield from _added(source, nodes)
+    yield from added_products(source, nodes)
     yield from _comparisons(source, nodes, _OTHER_COMPARISONS)
 
 
@@ -148,40 +155,6 @@ def guards(text: str, entry: str, operands: Operands) -> Iterator[Edit]:
         yield replaced(text.encode(), [guard], BEFORE_LOOP)
 
 
-def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources in which a sum begins with 0 that was never set, or begins with another number."""
-    added = _sums(nodes)
-    arrays = {each.partition("[")[0] for each in added}
-    for node in (each for each in nodes if each.type == "declaration"):
-        for name in node.children_by_field_name("declarator"):
-            if name.type == "identifier" and text_of(name) in added:
-                yield replaced(source, [(name, f"{text_of(name)} = 0")])
-            elif name.type == "array_declarator" and array_of(name) in arrays and "__shared__" not in text_of(node):
-                yield replaced(source, [(name, f"{text_of(name)} = {{}}")])
-            elif name.type == "init_declarator" and text_of(name.children[0]) in added:
-                value = name.children[-1]
-                if value.type == "number_literal" and not _is_zero(text_of(value)):
-                    yield replaced(source, [(name, f"{text_of(name.children[0])} = 0")])
-
-
-def _sums(nodes: Sequence[Node]) -> set[str]:
-    """Return the variables to which ``+=`` adds."""
-    return {text_of(each.children[0]) for each in nodes
-            if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
-
-
-def _is_zero(number: str) -> bool:
-    return not number.strip("0.fFlLuU")
-
-
-def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources whose sums of a warp's values begin with its upper half."""
-    for loop in (each for each in nodes if each.type == "for_statement" and "__shfl" in text_of(each)):
-        for number in (each for each in walk(loop.children[2]) if each.type == "number_literal"):
-            if text_of(number) in ("4", "8", "32"):
-                yield replaced(source, [(number, "16")])
-
-
 def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
     """Yield sources with another size as the length of a row, such as ``i * n`` for ``i * k``, or two exchanged."""
     lines: dict[tuple[int, str], list[Node]] = {}
@@ -210,7 +183,7 @@ def _is_length(node: Node) -> bool:
 
 def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:
     """Yield sources in which a sum of fewer digits, or of whole numbers where they are not, has the elements' type."""
-    added = _sums(nodes)
+    added = variables_of_sums(nodes)
     for node in (each for each in nodes if each.type == "declaration"):
         type_, names = node.child_by_field_name("type"), sorted({*identifiers(node)} & added)
         of_loop = node.parent is not None and node.parent.type == "for_statement"
@@ -233,15 +206,6 @@ def _comparisons(source: bytes, nodes: Sequence[Node], others: Mapping[str, str]
     for (_, sign), places in lines.items():
         for some in [places, *([each] for each in places if len(places) > 1)]:
             yield replaced(source, [(each, others[sign]) for each in some])
-
-
-def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources that add a product to a variable, or to an element in a loop, instead of assigning it."""
-    for node in (each for each in nodes if each.type == "assignment_expression"):
-        left, sign, right = node.children
-        is_sum = left.type == "identifier" or any(each.type in LOOPS for each in ancestors(node))
-        if text_of(sign) == "=" and is_sum and "*" in text_of(right) and "[" in text_of(right):
-            yield replaced(source, [(sign, "+=")])
 
 
 def _multiplied(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
