@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
-from mmcore_emulator.machine.limits import WARP
 from mmcore_performance.cards import Card
 from mmcore_performance.observation import ObservedLaunch
 from mmcore_performance.rates import ISSUE, L1_PASS, SHARED_PASS, SLOW, rates_of
@@ -77,10 +76,9 @@ def costs(launch: ObservedLaunch, card: Card) -> Costs:
     total += sum((access_costs(site) for site in launch.sites), NOTHING)
     operands = sum(each.wgmma_wavefronts for each in counters)
     rates = rates_of(card)
-    fma = sum(each.fmas for each in counters) / WARP * rates.single
     tensor = sum(rates.tensor_cycles(each.products) for each in counters)
     barrier = sum(each.barriers for each in counters) * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks)
-    return total + Costs(fma=fma, tensor=tensor, shared_memory=operands, barrier=barrier)
+    return total + Costs(tensor=tensor, shared_memory=operands, barrier=barrier)
 
 
 def memory(site: Site) -> float:
@@ -114,4 +112,5 @@ def instructions(mix: Mapping[str, int], card: Card) -> Costs:
     issued = sum(count * SLOW.get(name, 1) for name, count in mix.items())
     rates = rates_of(card)
     double = mix.get("fp64", 0) * rates.double + mix.get("convert64", 0) * rates.conversion
-    return Costs(issue=issued * ISSUE, double=double)
+    fma = mix.get("single", 0) * rates.single + mix.get("half", 0) * ISSUE
+    return Costs(issue=issued * ISSUE, fma=fma, double=double)

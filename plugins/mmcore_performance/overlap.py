@@ -15,7 +15,6 @@ from mmcore_emulator.ptx.instructions import Block, Instruction, Register
 from mmcore_emulator.ptx.types import Constant
 
 _MOVES = frozenset(("mov", "cvt", "selp", "prmt", "shl", "or"))  # which pass a loaded element on to a store
-_FMA_OPERATIONS = 2
 
 
 class Products(NamedTuple):
@@ -210,8 +209,8 @@ def _kind(at: Instruction, registers: frozenset[Register]) -> tuple[str, int]:
     opcode = at.opcode
     if product := product_of(at):
         return "multiply", product.flops
-    if effect(at).flops == _FMA_OPERATIONS:
-        return "multiply", _FMA_OPERATIONS * WARP
+    if effect(at).fmas:
+        return "multiply", effect(at).flops * WARP
     if opcode[:2] == ("cp", "async") and "bulk" not in opcode:
         constant = at.operands[0] if at.operands else None
         number = constant.bits if isinstance(constant, Constant) else 0

@@ -71,7 +71,10 @@ def rates_of(card: Card) -> Rates:
 
 
 def class_of(at: Instruction) -> str:
-    """Return the class of an instruction: "fp64", "convert64", "divide32", "divide64", "integer" or "other"."""
+    """Return the class of an instruction.
+
+    It is "single", "half" or "fp64" of arithmetic, or "convert64", "divide32", "divide64", "integer" or "other".
+    """
     name, kind = at.opcode[0], effect(at).kind
     if name == "cvt" and "f64" in at.opcode:
         return "convert64"
@@ -79,4 +82,6 @@ def class_of(at: Instruction) -> str:
         return f"divide{64 if at.opcode[-1].endswith('64') else 32}"
     if kind == "compute" and at.opcode[-1] == "f64":
         return "fp64"
+    if effect(at).flops:
+        return "single" if at.opcode[-1].startswith("f32") else "half"
     return "integer" if kind == "compute" and at.opcode[-1] in _INTEGERS else "other"

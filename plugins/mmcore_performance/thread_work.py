@@ -32,7 +32,7 @@ class ThreadWork:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._fmas = {
-            id(block): sum(_multiplies(at) and at.guard is None for at in block.instructions) for block in blocks
+            id(block): sum(effect(at).fmas for at in block.instructions if at.guard is None) for block in blocks
         }
         self.block_threads = 0
         self.block_fmas = np.zeros(0, np.int64)
@@ -87,8 +87,8 @@ class BatchWork:
 
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
         """Note that lanes execute an instruction under its guard."""
-        if _multiplies(at):
-            self._multiply(1, mask)
+        if fmas := effect(at).fmas:
+            self._multiply(fmas, mask)
 
     def access(self, access: Access) -> None:
         """Note a store or an atomic operation in global memory."""
@@ -119,8 +119,3 @@ class BatchWork:
     def _multiply(self, fmas: int, mask: Mask | None) -> None:
         threads = self._batch.spread(mask).sum(axis=(1, 3, 5), keepdims=True)
         self._totals.block_fmas[self._blocks] += fmas * threads
-
-
-def _multiplies(at: Instruction) -> bool:
-    """Return True for a multiply-add."""
-    return effect(at).flops == 2

@@ -531,6 +531,18 @@ def test_products_and_sums_that_are_not_fused_lack_reuse_too(tmp_path: Path) -> 
     assert separate["reasons"][0]["kind"] == "little reuse"
 
 
+@pytest.mark.parametrize("term", ["__hfma2(a, b, sum)", "__hadd2(__hmul2(a, b), sum)"])
+@pytest.mark.parametrize(("element", "header"), [("half", "cuda_fp16.h"), ("__nv_bfloat16", "cuda_bf16.h")])
+def test_products_of_pairs_are_multiply_adds_without_tensor_cores(
+    term: str, element: str, header: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mm.cu"
+    pair = {"half": "half2", "__nv_bfloat16": "__nv_bfloat162"}[element]
+    file.write_text(kernel_source("pairs", TERM=term, ELEMENT=element, PAIR=pair, HEADER=header))
+    document = json.loads(mmcore("why", str(file), "--json", "--option", "-fmad=false").stdout)
+    assert [reason["kind"] for reason in document["reasons"]] == ["no tensor cores"]
+
+
 def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> None:
     file = tmp_path / "mm.cu"
     file.write_text(SOURCES["bank conflicts: slow"])

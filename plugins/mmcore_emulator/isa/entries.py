@@ -150,7 +150,8 @@ class Effect:
     polls: str = ""  # "always" or "if read" (its result) if it reads a value that other threads may write; else ""
     members: str = ""  # the threads of a warp that execute it together: "all", "named" by its last operand, or ""
     elects: bool = False  # true if one of these threads acts for all of them
-    flops: int = 0  # floating-point operations of a thread
+    flops: int = 0  # floating-point operations of a thread; those of a pair of numbers are two
+    fmas: int = 0  # the fused multiply-adds among them
     type: str = ""  # PTX type of its elements, the last part of the opcode
     # Memory orderings in the opcode: "volatile", "relaxed", "acquire", "release", "acq_rel", "nc".
     order: frozenset[str] = frozenset()
@@ -198,7 +199,7 @@ class Family:
     exact: Callable[[], Iterable[tuple[str, Compute]]] = tuple  # returns opcodes with their semantics
     # Least compute capabilities by regular expressions of opcodes; the largest match counts.
     since: tuple[tuple[Capability, str], ...] = ()
-    # Floating-point operations of a thread by the first part of an opcode.
+    # Floating-point operations on a number by the first part of an opcode; a fused multiply-add is two.
     flops: Mapping[str, int] = field(default_factory=dict)
     # First parts of the opcodes through which the value of a flag may flow to a comparison.
     passes: tuple[str, ...] = ()

@@ -66,6 +66,8 @@ _ORDERS = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "nc
 _NARROW = {
     "f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
 }  # fmt: skip
+_FUSED = 2  # operations of a multiply-add
+_PAIR = "x2"  # the end of a type of two numbers
 _SCOPES = ("cta", "cluster", "gpu", "gl", "sys")
 
 
@@ -124,13 +126,15 @@ def effect_of(opcode: Opcode) -> Effect:
     """Return the effect of an opcode, apart from computing registers."""
     entry, family = next(_matching(opcode), (None, None))
     families = [related for related in (family, _exact().get(".".join(opcode), (None, None))[1]) if related is not None]
-    is_float = opcode[-1] in (*FLOATS, "f16", "bf16")
-    flops = max((related.flops.get(opcode[0], 0) for related in families if is_float), default=0)
+    is_float = opcode[-1].removesuffix(_PAIR) in (*FLOATS, "f16", "bf16")
+    of_number = max((related.flops.get(opcode[0], 0) for related in families if is_float), default=0)
+    flops = of_number * (2 if opcode[-1].endswith(_PAIR) else 1)
+    fmas = flops // _FUSED if of_number == _FUSED else 0
     effect = Effect() if entry is None else entry.effect
     passes = effect.passes or (not flops and any(opcode[0] in related.passes for related in families))
     scope = next((part for part in _SCOPES if part in opcode), "")
     order = _ORDERS.intersection(opcode)
-    return replace(effect, type=opcode[-1], order=order, scope=scope, flops=flops, passes=passes)
+    return replace(effect, type=opcode[-1], order=order, scope=scope, flops=flops, fmas=fmas, passes=passes)
 
 
 def effect(instruction: Instruction) -> Effect:
@@ -145,7 +149,7 @@ def is_of_shared_memory(instruction: Instruction) -> bool:
 
 def rounded_type(instruction: Instruction) -> str:
     """Return the type that an instruction's result is rounded to if it has fewer digits than float32, else ""."""
-    parts = (each.removesuffix("x2") for each in instruction.opcode)
+    parts = (each.removesuffix(_PAIR) for each in instruction.opcode)
     return _NARROW.get(next((each for each in parts if each in (*_NARROW, *FLOATS)), ""), "")
 
 

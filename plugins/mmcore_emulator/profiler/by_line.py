@@ -91,8 +91,7 @@ def line_of(at: Instruction) -> Line:
 
 def _arithmetic(at: Instruction) -> Counter[str]:
     """Return the floating-point counters that a thread adds to."""
-    flops = effect(at).flops
-    return Counter(fmas=int(flops == 2), flops=flops)
+    return Counter(fmas=effect(at).fmas, flops=effect(at).flops)
 
 
 def _executed(block: Block) -> dict[Line, tuple[int, Counter[str], Counter[Product]]]:

@@ -23,7 +23,7 @@ class Counters:
 
     thread_instructions: int = 0
     warp_instructions: int = 0  # once per warp that has a thread in the instruction
-    fmas: int = 0  # fused multiply-adds, without those of tensor cores
+    fmas: int = 0  # fused multiply-adds, two of a pair of halves, without those of tensor cores
     flops: int = 0  # floating-point operations, without those of tensor cores; a fused multiply-add is two
     tensor_instructions: int = 0  # mma.sync, wmma.mma and wgmma.mma_async, once per warp
     tensor_flops: int = 0  # their floating-point or integer operations, 2·m·n·k of each product

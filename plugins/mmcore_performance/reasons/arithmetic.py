@@ -72,7 +72,8 @@ def _divisions(observation: Observation, launch: ObservedLaunch) -> Iterable[Rea
 def _without_tensor_cores(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reason of a type that tensor cores multiply, if they do not."""
     counters = total(launch.lines.values())
-    multiplies = sum(mix.get("half", 0) for mix in launch.mix.values()) or counters.fmas
+    small = observation.small
+    multiplies = counters.flops >= small.m * small.n * small.k / len(observation.launches)
     if observation.problem.dtype not in _TENSOR_TYPES or counters.tensor_instructions or not multiplies:
         return
     line = max(launch.lines, key=lambda each: (launch.lines[each].fmas, launch.lines[each].flops))
