@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Scalar
-from mmcore_performance.joined_loads import joined_loads
 
 WIDEST = 16
 """Bytes that a thread can load or store at a time."""
@@ -16,7 +15,7 @@ _OTHERS = frozenset(("v2", "v4", "v8", "volatile"))
 
 
 def narrow_loads(blocks: Sequence[Block]) -> Iterator[Instruction]:
-    """Yield the loads of a thread, several in a basic block from one base address, that stay narrow.
+    """Yield the loads of a thread, several in a basic block from one base address, that stay narrow unless joined.
 
     The assembler joins no loads from global memory, where it cannot know that the first one is aligned. Loads from
     shared memory that are not of neighbours could be if the elements had other places.
@@ -24,10 +23,9 @@ def narrow_loads(blocks: Sequence[Block]) -> Iterator[Instruction]:
     for run in (run for _, loads in _loads(blocks, "global") for run in _runs(loads)):
         if len(run) * _nbytes(run[0]) >= WIDEST:
             yield from run
-    joined = joined_loads(blocks)
     for _, loads in _loads(blocks, "shared"):
         if len(loads) >= _SEVERAL:
-            yield from (at for at in loads.values() if id(at) not in joined)
+            yield from loads.values()
 
 
 def _loads(blocks: Iterable[Block], space: str) -> Iterator[tuple[Scalar, dict[int, Instruction]]]:

@@ -15,26 +15,17 @@ from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
-from mmcore_emulator.profiler.coalescing import (
-    PERIODS,
-    Active,
-    Patterns,
-    Rows,
-    by_warp,
-    requests,
-    sectors,
-    shared_wavefronts,
-)
-from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
+from mmcore_emulator.profiler.coalescing import PERIODS, Patterns, by_warp
+from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.block_order import plain_order
-from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
 from mmcore_performance.joined_loads import joined_loads
 from mmcore_performance.neighbours import narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
 from mmcore_performance.padding import SharedArray
 from mmcore_performance.rates import class_of
+from mmcore_performance.site_costs import site_cost
 from mmcore_performance.thread_work import BatchWork, ThreadWork
 
 _NOWHERE = np.uint64(2**64 - 1)
@@ -65,6 +56,8 @@ class Site:
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
         narrow: requests of a thread's loads of neighbours, or of elements that could be, each by itself.
+        wide: passes over shared memory if each thread loaded 16 bytes, with its elements side by side.
+        joined: requests of loads of neighbours that the assembler joins.
         fragments: requests of loads of a matrix product's fragments, whose width is the instruction's.
         matrices: requests of ldmatrix and stmatrix.
         stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
@@ -79,6 +72,8 @@ class Site:
     wavefronts: int
     conflicts: int
     narrow: int
+    wide: int
+    joined: int
     fragments: int
     matrices: int
     stride: int | None
@@ -102,7 +97,7 @@ class SiteRecorder(Counting):
         self._sites: dict[Place, Counter[str]] = defaultdict(Counter)
         self._strides: dict[Place, int | None] = {}
         self._places: dict[int, Place] = {}
-        self._site_costs = Patterns(_cost)
+        self._site_costs = Patterns(site_cost)
         self._classes = {id(block): _classes(block) for block in blocks}
         self._mix: dict[Line, Counter[str]] = defaultdict(Counter)
         self.plain_order = plain_order(blocks)
@@ -128,6 +123,8 @@ class SiteRecorder(Counting):
                 wavefronts=counts["wavefronts"],
                 conflicts=counts["conflicts"],
                 narrow=counts["narrow"],
+                wide=counts["wide"],
+                joined=counts["joined"],
                 fragments=counts["fragments"],
                 matrices=counts["matrices"],
                 stride=self._strides.get(place),
@@ -212,9 +209,11 @@ class SiteRecorder(Counting):
             return
         cost = self._site_costs.cost(self._batch, access)
         self._sites[place].update(cost)
-        kind = effect(access.at).kind
+        kind, wider = effect(access.at).kind, self._joined.get(id(access.at))
+        joined = wider is not None and access.nbytes == wider.width
         for name, counts in (
-            ("narrow", id(access.at) in self._narrow),
+            ("narrow", id(access.at) in self._narrow and not joined),
+            ("joined", joined),
             ("fragments", kind == "fragment move"),
             ("matrices", kind == "matrix move"),
         ):
@@ -262,24 +261,6 @@ class SiteRecorder(Counting):
         places = address[row].astype(np.int64)
         distances, counts = np.unique(places[lanes + 1] - places[lanes], return_counts=True)
         return int(distances[counts.argmax()])
-
-
-def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
-    counts = {"requests": requests(active), "threads": int(active.sum())}
-    if access.space == "global":
-        counts |= {"sectors": sectors(address, active), "least": _least_sectors(address, active, access.nbytes)}
-        counts["passes"] = cache_passes(address, active, access.nbytes)
-    elif access.kind != "atomic":
-        passes, conflicts = shared_wavefronts(access, address, active)
-        counts |= {"wavefronts": passes, "conflicts": conflicts}
-    return {name: count * times for name, count in counts.items()}
-
-
-def _least_sectors(address: Rows, active: Active, nbytes: int) -> int:
-    """Return the sectors that the distinct elements of each warp would fill, summed over the warps."""
-    ordered = np.sort(np.where(active, address, _NOWHERE), axis=1)
-    distinct = (ordered != _NOWHERE) & np.diff(ordered, axis=1, prepend=_NOWHERE).astype(np.bool_)
-    return int((-(-distinct.sum(axis=1) * nbytes // SECTOR_BYTES)).sum())
 
 
 def _classes(block: Block) -> Mapping[Line, Counter[str]]:

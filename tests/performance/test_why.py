@@ -215,6 +215,22 @@ def test_bank_conflicts_of_ldmatrix_take_what_padded_rows_save(tmp_path: Path) -
     assert "bank conflicts" not in [each["kind"] for each in better["reasons"]]
 
 
+def test_padded_rows_save_what_was_said_if_loads_stay_joined(tmp_path: Path) -> None:
+    documents = []
+    for row, aligned in ((64, ""), (68, ""), (68, "__align__(16)")):
+        (tmp_path / "mm.cu").write_text(kernel_source("register_tile", ROW=row, ALIGNED=aligned))
+        documents.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
+    bare, padded, aligned = documents
+    conflicts, narrow = (each["reasons"][0] for each in (bare, padded))
+    assert (conflicts["kind"], narrow["kind"]) == ("bank conflicts", "narrow loads")
+    assert "by 16 bytes and declare it __align__(16)" in conflicts["advice"]
+    assert "elements of a one by one" in narrow["sentence"]
+    for reason, before in ((conflicts, bare), (narrow, padded)):
+        assert reason["gain"] == pytest.approx(1 - aligned["seconds"] / before["seconds"], abs=0.02)
+    wide = [reason["kind"] for reason in bare["reasons"] if reason["line"] != conflicts["line"]]
+    assert wide == [], "loads of b that are as many passes if they are wide"
+
+
 @pytest.mark.parametrize("element", ["float", "int"])
 def test_a_thread_with_one_element_of_c_has_little_reuse_and_no_narrow_loads(tmp_path: Path, element: str) -> None:
     """Its elements of b are rows apart: side by side, they would be in the same bank as those of other threads."""

@@ -22,12 +22,22 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     for site in launch.sites:
         if site.place.space == "shared" and site.conflicts:
             least = 16 if observation.problem.dtype_of("A").itemsize < _WORD else _WORD
-            yield _conflicts(site, launch.shared[site.place.array].padding(least))
+            padding = launch.shared[site.place.array].padding(least)
+            yield _conflicts(site, padding, _alignment(launch, site) if padding else 0)
     yield from _barriers(launch)
 
 
-def _conflicts(site: Site, padding: int) -> Reason:
-    """Return the reason of accesses that take several passes; ``padding`` bytes between rows lower their number."""
+def _alignment(launch: ObservedLaunch, site: Site) -> int:
+    """Return the bytes of the loads from an array that the assembler joins because it knows their alignment; else 0."""
+    of_array = (each.place for each in launch.sites if each.joined)
+    return max((place.nbytes for place in of_array if place.array == site.place.array), default=0)
+
+
+def _conflicts(site: Site, padding: int, alignment: int) -> Reason:
+    """Return the reason of accesses that take several passes.
+
+    ``padding`` bytes between rows lower their number; an ``alignment`` of the array, unless 0, keeps loads joined.
+    """
     place, stride = site.place, abs(site.stride or 0)
     passes, least = site.wavefronts / site.requests, (site.wavefronts - site.conflicts) / site.requests
     since = f", since neighbouring threads access elements {stride:,} bytes apart" if stride > place.nbytes else ""
@@ -35,6 +45,8 @@ def _conflicts(site: Site, padding: int) -> Reason:
         since += ", which is the same bank"
     wide = f", {place.nbytes} bytes a thread," if place.nbytes > _WORD else ""
     aligned = f", which keeps accesses of {place.nbytes} bytes aligned" if padding == place.nbytes > _WORD else ""
+    if alignment:
+        aligned = f" and declare it __align__({alignment}), which keeps loads of neighbours joined"
     return Reason(
         "bank conflicts",
         f"a warp's {place.kind} of {place.array}{wide} takes {passes:.3g} passes over shared memory where {least:.3g} "

@@ -9,6 +9,7 @@ from mmcore_emulator.profiler.counters import Counters
 from mmcore_performance.costs import NOTHING, Costs, access_costs, instructions, memory
 from mmcore_performance.neighbours import WIDEST
 from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.rates import SHARED_PASS
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.reasons.reuse import lacks_reuse
 from mmcore_performance.sites import Site
@@ -16,7 +17,6 @@ from mmcore_performance.sites import Site
 _PASS_BYTES = 128  # of shared memory
 _SEVERAL = 4  # elements that a thread copies, from which it could copy wider ones
 _UNROLLED = 4  # turns of a loop that compilers join, at most
-_PASSES = 0.5  # of wide loads over those of narrow ones, where threads share elements
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -24,8 +24,8 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     reused = [space for space in ("global", "shared") if not lacks_reuse(observation, launch, space)]
     by_thread = [site for site in launch.sites if site.narrow and site.place.space in reused]
     if by_thread:
-        site = max(by_thread, key=lambda each: each.narrow)
-        saved = sum((_saved_loads(each, observation) for each in by_thread), NOTHING)
+        each_saves = {each: _saved_loads(each, observation) for each in by_thread}
+        site, saved = max(by_thread, key=lambda each: each_saves[each].cycles), sum(each_saves.values(), NOTHING)
         yield _reason(site, f"a thread loads {_loaded(site)} one by one", _layout(site), saved)
     copies = [site for site in launch.sites if _copies(launch, site)]
     if copies and "global" in reused:
@@ -45,11 +45,13 @@ def _reason(site: Site, what: str, advice: str, saved: Costs) -> Reason:
 
 
 def _saved_loads(site: Site, observation: Observation) -> Costs:
-    """Return the cycles that loads of 16 bytes save."""
+    """Return the cycles that loads of 16 bytes save, after bank conflicts are removed."""
     fewer = round(site.narrow * (1 - _share(site)))
-    cycles = memory(site) * site.narrow / site.requests
-    wide = _PASSES if site.place.space == "shared" else _share(site)
-    return instructions({"other": fewer}, observation.card) + access_costs(site, cycles * (1 - wide))
+    cycles, wide = memory(site), memory(site) * _share(site)
+    if site.place.space == "shared":
+        cycles, wide = (site.wavefronts - site.conflicts) * SHARED_PASS, site.wide * _share(site) * SHARED_PASS
+    saved = max(0.0, cycles - wide) * site.narrow / site.requests
+    return instructions({"other": fewer}, observation.card) + access_costs(site, saved)
 
 
 def _copies(launch: ObservedLaunch, site: Site) -> bool:
