@@ -103,7 +103,7 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
         answer,
     )
     assert re.search(r"^predicted, 48×48×48 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
-    table = [line for line in result.stdout.splitlines()[3:-1] if not line.startswith(("gone: ", "new: "))]
+    table = [line for line in result.stdout.splitlines()[3:-1] if not line.startswith(("gone: ", "new: ", "grown: "))]
     assert max(map(len, table)) <= 100
     document = json.loads(mmcore("compare", "fast.cu", "slow.cu", "--size", "48", "--json", *EMULATOR).stdout)
     assert (document["right"], document["answer"]) == (True, None)
@@ -251,6 +251,15 @@ def test_reasons_are_the_same_if_their_kinds_are_and_their_lines_or_sentences(fi
     assert found.gone == ("line 4, about 50 % of the time: slow.cu", "line 6, about 50 % of the time: slow.cu")
     assert found.new == ("line 4, about 50 % of the time: fast.cu", "line 6, about 50 % of the time: twice")
     assert found.lines()[0] == f"gone: {found.gone[0]}"
+
+
+def test_a_reason_that_takes_longer_is_named_though_both_have_it(files: Path) -> None:
+    with click.Context(click.Command("compare")):
+        a, b = (side.kernel for side in two_sides(["slow.cu", "fast.cu"], [], {}))
+    far = Reason("far", "far", "", gain=0.5)
+    of_a = why(Reason("near", "near", "", gain=0.1), far, seconds=2.0)
+    of_b = why(Reason("near", "near", "", gain=0.5), far, seconds=1.0)
+    assert Explained.of(of_a, of_b, a, b).lines() == ["grown: about 50 % of the time: near"]
 
 
 @pytest.mark.usefixtures("files")

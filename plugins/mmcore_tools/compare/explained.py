@@ -14,6 +14,7 @@ from mmcore.verdict import places
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_performance.cards import Card
 from mmcore_performance.prediction import Interval, times_as_fast
+from mmcore_performance.reasons.ranking import LEAST_GAIN
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
@@ -32,6 +33,7 @@ class Explained:
         a, b: the explanations of one product on one card.
         gone: the reasons of A that B does not have, as sentences; the largest gain first.
         new: the reasons of B that A does not have.
+        grown: the reasons of B that take longer than in A, as sentences.
         others: the explanations of A and B in further products on that card.
     """
 
@@ -39,6 +41,7 @@ class Explained:
     b: Why
     gone: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
+    grown: tuple[str, ...] = ()
     others: tuple[tuple[Why, Why], ...] = ()
 
     @classmethod
@@ -50,7 +53,9 @@ class Explained:
         of_a, of_b = _by_line(a, kernel_a), _by_line(b, kernel_b)
         gone = (sentence(reason, kernel_a) for reason in _others(of_a, of_b))
         new = (sentence(reason, kernel_b) for reason in _others(of_b, of_a))
-        return cls(a, b, tuple(gone), tuple(new))
+        common = (key for key in of_b if key in of_a)
+        grown = (sentence(of_b[key], kernel_b) for key in common if _grows(of_a[key], of_b[key], a, b))
+        return cls(a, b, tuple(gone), tuple(new), tuple(grown))
 
     @property
     def times(self) -> dict[str, tuple[PredictedTime, PredictedTime]]:
@@ -112,13 +117,14 @@ class Explained:
 
     def lines(self) -> list[str]:
         """Return a line for each reason."""
-        return [*(f"gone: {each}" for each in self.gone), *(f"new: {each}" for each in self.new)]
+        kinds = {"gone": self.gone, "new": self.new, "grown": self.grown}
+        return [f"{kind}: {each}" for kind, several in kinds.items() for each in several]
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values, times in ms."""
         times = {name: _times(why.predicted) for name, why in (("a", self.a), ("b", self.b))}
         sizes = [{"problem": size, "a": _times(a), "b": _times(b)} for size, (a, b) in self.times.items()]
-        reasons = {"gone": [*self.gone], "new": [*self.new]}
+        reasons = {"gone": [*self.gone], "new": [*self.new], "grown": [*self.grown]}
         return {"card": self.a.card, "problem": size_text(self.a.problem), **times, "sizes": sizes, **reasons}
 
 
@@ -163,6 +169,13 @@ def _others(reasons: _ByLine, compared: _ByLine) -> Iterator[Reason]:
     """Yield the reasons that are not among the compared ones."""
     known = {(reason.kind, reason.sentence) for reason in compared.values()}
     yield from (each for key, each in reasons.items() if not (key in compared or (each.kind, each.sentence) in known))
+
+
+def _grows(before: Reason, after: Reason, a: Why, b: Why) -> bool:
+    """Return whether a reason takes longer in B than in A, by as much as a reason that is said."""
+    if a.predicted is None or b.predicted is None:
+        return False
+    return after.gain * b.predicted.seconds >= (before.gain + LEAST_GAIN) * a.predicted.seconds
 
 
 def _by_line(why: Why, kernel: Kernel) -> _ByLine:
