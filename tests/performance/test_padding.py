@@ -105,7 +105,10 @@ __global__ void product(const float *A, const float *B, float *C, int n)
 """
 
 
-def test_the_padding_of_joined_loads_is_said_to_keep_them_aligned(tmp_path: Path) -> None:
+def test_the_padding_of_joined_loads_is_said_with_the_alignment_that_keeps_them_joined(tmp_path: Path) -> None:
     said, before, _ = advice(tmp_path, TURNED, "b")
-    assert said == "pad the rows of b by 16 bytes, which keeps accesses of 16 bytes aligned, or swizzle them"
-    assert advice(tmp_path, TURNED.replace("b[32][32]", "b[32][36]"), "b")[1] < before
+    padding = "pad the rows of b by 16 bytes and declare it __align__(16), which keeps loads of neighbours joined"
+    assert said == f"{padding}, or swizzle them"
+    _, conflicts, launch = advice(tmp_path, TURNED.replace("float b[32][32]", "__align__(16) float b[32][36]"), "b")
+    assert conflicts < before
+    assert {site.place.nbytes for site in launch.sites if site.place[2:5] == ("load", "shared", "b")} == {16}
