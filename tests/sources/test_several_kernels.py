@@ -55,6 +55,14 @@ def test_every_product_of_a_file_gets_a_verdict(
     assert ("--entry=wrong" in result.stdout or "inferred from" in result.stderr) == ("wrong" in answers)
 
 
+def test_missing_semicolons_are_left_to_the_compiler(folder: Path) -> None:
+    (folder / "my.cu").write_text(
+        NAIVE.replace("    float sum", "    int some = N * N\n    int other = N * N\n    float sum", 1)
+    )
+    result = command(*shlex.split("run my.cu --size 32 --device emulator"))
+    assert (result.exit_code, "my.cu does not compile" in result.stderr) == (2, True), result.output
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [

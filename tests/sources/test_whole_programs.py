@@ -809,6 +809,8 @@ def test_instances_of_host_templates_are_host_code(folder: Path) -> None:
     [
         ("const int sizes[3] = {512, 48, 640}; for (int i = 0; i < 3; i++) { const int N = sizes[i]; LAUNCH }", 16),
         ("int sizes[] = {512, 650}; for (int i = 0; i < COUNT(sizes); ++i) { int N = sizes[i]; LAUNCH }", 0),
+        ("int sizes[] = {64, 96}; for (int i = 0; i < sizeof sizes / 4; ++i) { int N = sizes[i]; LAUNCH }", 16),
+        ("std::vector<int> some{64, 90}; for (int i = 0; i < some.size(); i++) { int N = some[i]; LAUNCH }", 0),
         ("for (int N : {64, 128, 320}) { LAUNCH }", 16),
         ("std::vector<int> sizes = {64, 120}; for (auto N : sizes) { LAUNCH }", 0),
         ("for (int N = 64; N <= 1024; N *= 2) { LAUNCH }", 16),

@@ -163,6 +163,18 @@ def initializers(declaration: Node) -> Iterator[tuple[str, Node]]:
                 yield _POINTS.sub("", text_of(name), count=1), value
 
 
+def sides(node: Node) -> tuple[Node, Node, Node]:
+    """Return the left side, the operator and the right side of an assignment or a binary expression.
+
+    In a text with a syntax error it may have more children.
+    """
+    left, operator, right = (node.child_by_field_name(each) for each in ("left", "operator", "right"))
+    assert left is not None
+    assert operator is not None
+    assert right is not None
+    return left, operator, right
+
+
 def children_without_comments(node: Node) -> list[Node]:
     """Return the named children of a node except comments."""
     return [each for each in node.named_children if each.type != "comment"]

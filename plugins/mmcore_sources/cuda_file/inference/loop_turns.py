@@ -50,14 +50,16 @@ def _of_counter(loop: Node, reader: Reader) -> list[Names]:
         declared = [(text_of(start.children[0]), start.children[2])]
     if len(declared) != 1 or (value := reader.whole(declared[0][1])) is None:
         return []
-    name, found, arrays = declared[0][0], list[Names](), _arrays(loop)
+    name, found = declared[0][0], list[Names]()
+    arrays = {array: each for array, each in _arrays(loop).items() if f"{array}[{name}]" in text_of(loop)}
+    length = min((len(elements) for _, elements in arrays.values()), default=_UNKNOWN)
     while len(found) < _MOST:
         within = replace(reader, names={**reader.names, name: ast.Constant(value)})
         try:
             if not within.holds(condition):
                 break
-        except Unreadable:
-            if len(found) >= _UNKNOWN:
+        except Unreadable:  # such as sizes.size()
+            if len(found) >= length:
                 break
         found.append({name: ast.Constant(value), **_elements(loop, name, value, arrays, within)})
         following = _updated(update, name, value, within)

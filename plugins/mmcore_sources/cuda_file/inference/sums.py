@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, sides, text_of, walk
 
 _MULTIPLIES = re.compile(r"fma|mma|mad|dp[24]a|dot", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ def _adds_a_product(node: Node) -> bool:
     """Return whether a node is ``sum += a * b`` or ``sum = sum + a * b``; a function may multiply."""
     if node.type != "assignment_expression":
         return False
-    target, sign, value = node.children
+    target, sign, value = sides(node)
     again = text_of(sign) == "+=" or (text_of(sign) == "=" and text_of(target) in map(text_of, _operands(value)))
     return again and any(map(_is_product, _operands(value)))
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, initializers, text_of
+from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, initializers, sides, text_of
 
 _SCOPES = ("compound_statement", "for_statement", "if_statement", "while_statement", "lambda_expression")
 
@@ -40,7 +40,7 @@ class Variables:
                 declared.setdefault(name, {})[scope] = [given[name]] if name in given else []
         several = {name: scopes for name, scopes in declared.items() if len(scopes) > 1}
         for node in (each for each in self.nodes if each.type == "assignment_expression"):
-            target, sign, value = node.children
+            target, sign, value = sides(node)
             if text_of(sign) in ("=", "+=") and (name := text_of(target)) in several:
                 several[name].get(self._scope_of(target, several[name]), []).append(value)
         return several

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, sides, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _SIZES = ("m", "n", "k")
@@ -19,7 +19,7 @@ def bound_edits(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) 
     names = [name for name, role in sizes.items() if role in _SIZES]
     lines: dict[int, list[Node]] = {}
     for node in (each for each in nodes if each.type == "binary_expression"):
-        _, sign, limit = node.children
+        _, sign, limit = sides(node)
         if text_of(sign) in _COMPARISONS and (bound := _bound(limit, names)) is not None:
             lines.setdefault(bound.start_point.row, []).append(bound)
     for bounds in lines.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, sides, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _COMPONENTS = "xyzw"
@@ -14,7 +14,7 @@ _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 def component_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources in which an operand has the component that the sum or the element on the left has."""
     for node in (each for each in nodes if each.type == "assignment_expression"):
-        left, _, right = node.children
+        left, _, right = sides(node)
         targets = [each for each in walk(left) if _is_component(each)]
         for target in targets[:1]:
             vector, component = text_of(target.children[0]), text_of(target.children[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_cuda.cuda_source.tree import Node, sides, text_of
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
 _ELEMENTS = ("subscript_expression", "pointer_expression")
@@ -20,7 +20,7 @@ def product_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         new = " * ".join(f"{name}({text_of(each)})" for each in factors)
         yield replaced(source, [(call, new)], f"{new} instead of {text_of(call)}")
     for node in (each for each in nodes if each.type == "binary_expression"):
-        left, sign, right = node.children
+        left, sign, right = sides(node)
         if left.type == "binary_expression" and text_of(left.children[1]) in ("+", "-"):
             left = left.children[2]  # sum + a[i] + b[i]
         if text_of(sign) in ("+", "-", "/") and left.type in _ELEMENTS and right.type in _ELEMENTS:
@@ -35,7 +35,7 @@ def rounded_products(nodes: Sequence[Node]) -> Iterator[tuple[Node, Sequence[Nod
     for call in (each for each in nodes if each.type == "call_expression"):
         arguments = call.children[1].named_children
         if text_of(call.children[0]) in _TO_FLOAT and len(arguments) == 1 and arguments[0].type == "binary_expression":
-            left, sign, right = arguments[0].children
+            left, sign, right = sides(arguments[0])
             if text_of(sign) == "*":
                 yield call, (left, right)
 

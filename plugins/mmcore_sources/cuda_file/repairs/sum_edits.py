@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, text_of, walk
+from mmcore_cuda.cuda_source.tree import LOOPS, Node, ancestors, sides, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 from mmcore_sources.cuda_file.repairs.index_edits import array_of
 
@@ -28,7 +28,7 @@ def unset_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 def stored_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources that assign a sum to an element, outside of loops, instead of adding it."""
     for node in (each for each in nodes if each.type == "assignment_expression"):
-        left, sign, _ = node.children
+        left, sign, _ = sides(node)
         if text_of(sign) == "+=" and left.type == "subscript_expression" and not _is_in_loop(node):
             yield replaced(source, [(sign, "=")], f"{text_of(left)} = instead of {text_of(left)} +=")
 
@@ -44,7 +44,7 @@ def warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 def added_products(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources that add a product to a variable, or to an element in a loop, instead of assigning it."""
     for node in (each for each in nodes if each.type == "assignment_expression"):
-        left, sign, right = node.children
+        left, sign, right = sides(node)
         is_sum = left.type == "identifier" or _is_in_loop(node)
         if text_of(sign) == "=" and is_sum and "*" in text_of(right) and "[" in text_of(right):
             yield replaced(source, [(sign, "+=")])
