@@ -179,7 +179,7 @@ class Kernel:
             several = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
             shown = "" if several and all(isinstance(launch, Launch) for launch in several) else repr(ruled)
         if shown:
-            raise InvalidKernel(f"{self.name}: its launch rule returned {shown}, not a Launch or several")
+            raise InvalidKernel(f"{self.name}: its launch rule returned {shown}, not a Launch or a list of several")
         return several
 
     def _ruled(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:

@@ -157,15 +157,21 @@ PLACE = r"\(test_declarations\.py:\d+, for 64×300×64 with block=16x8\)$"
     [
         ({"grid": lambda problem, config: 1 // 0}, f"its launch rule failed: ZeroDivisionError: .* by zero {PLACE}"),
         ({"launch": lambda *asked: sys.exit(3)}, f"its launch rule failed: SystemExit: 3 {PLACE}"),
-        ({"launch": lambda *asked: 7}, "its launch rule returned 7, not a Launch or several"),
+        ({"launch": lambda *asked: 7}, "its launch rule returned 7, not a Launch or a list of several"),
         ({"launch": lambda *asked: OddSequence()}, "its launch rule failed: KeyError: 'no launch'"),
         ({"launch": lambda *asked: NoWords()}, "its launch rule failed: RuntimeError: no words"),
         ({"grid": lambda problem: (1,)}, "its launch rule failed: TypeError"),
         ({"grid": lambda problem, config: 4}, "the grid 4 is not one to three whole numbers"),
         ({"grid": lambda problem, config: (0.5, 1)}, "is not one to three whole numbers"),
         ({"grid": lambda problem, config: (problem.m // 128,)}, r"its rule gives an empty 0×1 grid for 64×300×64"),
-        ({"launch": lambda problem, config, device: None}, "its launch rule returned None, not a Launch or several"),
-        ({"launch": lambda problem, config, device: ()}, r"its launch rule returned \(\), not a Launch or several"),
+        (
+            {"launch": lambda problem, config, device: None},
+            "its launch rule returned None, not a Launch or a list of several",
+        ),
+        (
+            {"launch": lambda problem, config, device: ()},
+            r"its launch rule returned \(\), not a Launch or a list of several",
+        ),
         ({"launch": lambda problem, config, device: Launch((1,), config)}, "the block Config.* is not one to three"),
         ({"launch": lambda *asked: Launch(ALL, (8,))}, f"its launch rule: the grid 'all' is not .*as .16, 16. {PLACE}"),
         (

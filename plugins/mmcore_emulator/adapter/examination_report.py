@@ -86,6 +86,7 @@ class Examination:
     # Lines and branches that no size executed, as mmcore.verdict.Findings lists them; none of a wrong product.
     not_executed: tuple[Mapping[str, Any], ...] = ()
     refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
+    failing: str = ""  # the error of the launch rule at a usual size that the constraints allow; "" if there is none
     outside: Tried | None = None  # a wrong product of a size that the kernel's own program does not use
     by_value: tuple[Violation, ...] = ()  # code that a value of A or B decides about
 
@@ -141,13 +142,13 @@ class Examination:
         """The sizes and their reasons, a line each."""
         lines = [f"{each}: {each.why}" for each in self.tried]
         lines += [f"not tried: {self.left_out}"] if self.left_out else []
-        return "\n".join([*lines, *filter(None, [self.refused])])
+        return "\n".join([*lines, *filter(None, [self.refused, self.failing])])
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         tried = [each.to_json() for each in self.tried]
         outside = self.outside and self.outside.to_json()
-        values = {name: getattr(self, name) for name in ("left_out", "limit", "refused")}
+        values = {name: getattr(self, name) for name in ("left_out", "limit", "refused", "failing")}
         lists = {"not_executed": list(self.not_executed), "by_value": [each.to_json() for each in self.by_value]}
         return {"tried": tried, "outside": outside, **lists, **values}
 

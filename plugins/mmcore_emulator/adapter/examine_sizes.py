@@ -19,7 +19,7 @@ from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.allowed_sizes import Size
 from mmcore_emulator.adapter.device import check_emulates
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
-from mmcore_emulator.adapter.launch_limits import refused_size
+from mmcore_emulator.adapter.launch_limits import failing_size, refused_size
 from mmcore_emulator.adapter.size_runs import SizeRuns
 from mmcore_emulator.adapter.whole_clusters import is_refused
 
@@ -109,9 +109,10 @@ def examine(
         if tried and right:
             base = tried[0].cell.problem(planned.kernel)
             refused = refused_size(planned.kernel, planned.config, device.properties, base)
+    failing = failing_size(planned.kernel, planned.config, device.properties) if right else ""
     missing = tuple(runs.not_executed()) if right else ()
     left_out, reached = left_out or runs.left_out, reached or runs.unreached
-    return Examination(tuple(tried), left_out, reached, missing, refused, outside, by_value)
+    return Examination(tuple(tried), left_out, reached, missing, refused, failing, outside, by_value)
 
 
 def dependences_json(

@@ -160,6 +160,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, headi
         looked.append(f"not tried: {examination.left_out}")
     if not sized:
         looked.append(examination.refused)
+    warnings += [f"not tried: {examination.failing}"] if examination.failing and not sized else []
     # A warning about one line is shown once, for all sizes.
     places = {each.partition(": ")[0] for each in warnings}
     warnings += [each for each in map(str, examination.warnings) if each.partition(": ")[0] not in places]

@@ -1,18 +1,34 @@
-"""The sizes at which a kernel's launch has more blocks than a GPU allows, found without running it."""
+"""The sizes at which a kernel's launch rule fails, or has more blocks than a GPU allows, found without running it."""
 
 from __future__ import annotations
 
 import bisect
 import itertools
 
+from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import Plan
+from mmcore_emulator.adapter.allowed_sizes import with_fixed_sides
 
 _LARGEST, _MOST_ELEMENTS = 1 << 30, 1 << 35  # what a GPU's memory may hold
+_USUAL = ((41, 21, 35), (17, 18, 1), (1, 17, 131), (17, 1, 131))
 _OTHERS = (1, 8, 16, 64, 128, 256)  # the other two sizes
+
+
+def failing_size(kernel: Kernel, config: Config, device: DeviceProperties) -> str:
+    """Return the error of a launch rule at a usual size that the constraints allow; "" if there is none."""
+    for size in _USUAL:
+        problem = with_fixed_sides(kernel, config, *size)
+        try:
+            if not kernel.violations(problem, config):
+                Plan(kernel, problem, config, kernel.launches(problem, config, device))
+        except InvalidKernel as error:
+            return str(error)
+    return ""
 
 
 def refused_size(kernel: Kernel, config: Config, device: DeviceProperties, base: Problem) -> str:

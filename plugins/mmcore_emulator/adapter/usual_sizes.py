@@ -167,7 +167,9 @@ class UsualSizes(AllowedSizes):
         yield from self.first(
             "one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, FEW)), kept="n"
         )
-        yield from self.first("k = 1", ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16)), kept="k")
+        least = ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16))
+        for size in self.first("k = 1", least, kept="k"):
+            yield size if size.problem.k == 1 else replace(size, why="the least k")
         yield from self.first(
             "a long k",
             ((m, n, k) for k in (_LONG_K, 512, 576, 1024) for m, n in itertools.product(few, repeat=2)),
