@@ -40,7 +40,7 @@ OTHER_PRODUCTS = (UNUSUAL_READING, "not-zeroed")
 GRIDS = ("rounded-down-grid", "uncovered-product")
 """Kinds of violations of a grid that leaves a part of C out at the sizes of the program."""
 
-_OF_HOST = ("wrong-size", "batch-step", "wrong-extent", "wrong-stride")
+_OF_HOST = ("wrong-size", "batch-step", "wrong-extent", "wrong-stride", "wrong-type")
 """Kinds of violations of the rest of the program's host code, which is not graded."""
 
 _OF_LAUNCH = ("InvalidKernel", "LacksOption", "InvalidConfig", "ConstraintViolation", "SharedMemoryExceeded")

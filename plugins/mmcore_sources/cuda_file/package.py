@@ -265,9 +265,9 @@ def _argument(argument: Any) -> str:
     if isinstance(argument, Struct):
         return f"Struct({_tuple(list(map(_argument, argument.members)))})"
     if isinstance(argument, TensorMap):
-        in_memory = ", pointer=True" * argument.pointer
+        others = ", pointer=True" * argument.pointer + f", dtype={_text(argument.dtype)}" * bool(argument.dtype)
         layout = f", layout={_layout(argument.layout)}" if isinstance(argument.layout, EncodedLayout) else ""
-        return f"TensorMap({_text(argument.matrix)}, box={argument.box}, swizzle={argument.swizzle}{in_memory}{layout})"
+        return f"TensorMap({_text(argument.matrix)}, box={argument.box}, swizzle={argument.swizzle}{others}{layout})"
     if isinstance(argument, Workspace):
         return f"Workspace({_text(argument.name)}, content=bytes({argument.nbytes}))"
     if isinstance(argument, Scalar):

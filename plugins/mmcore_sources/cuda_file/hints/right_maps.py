@@ -1,4 +1,4 @@
-"""Hints that a wrong kernel is right with tensor maps of the matrices' extents and strides."""
+"""Hints that a wrong kernel is right with tensor maps of the matrices' extents, strides and types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmcore_sources.cuda_file.repairs.trial import small_cells
 
 
 def right_maps(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the extents and strides with which a kernel is right whose tensor maps alone are wrong.
+    """Yield the extents, strides and types with which a kernel is right whose tensor maps alone are wrong.
 
     A map may also be that of another storage than the kernel's, which then reads it in the other order.
     """
@@ -41,7 +41,7 @@ def right_maps(result: Result, file: FileKernel) -> Iterator[str]:
 
 
 def _cured(result: Result, kernel: Kernel, what: str) -> Iterator[str]:
-    """Yield a hint if a kernel is right with the extents and strides of its matrices."""
+    """Yield a hint if a kernel is right with the extents, strides and types of its matrices."""
     layouts = [*encoded_layouts(kernel.arguments)]
     right = replace(kernel, arguments=tuple(map(_with_right_map, kernel.arguments)))
     cells = small_cells(result, kernel) if layouts else []
@@ -52,5 +52,5 @@ def _cured(result: Result, kernel: Kernel, what: str) -> Iterator[str]:
 
 def _with_right_map(argument: Argument) -> Argument:
     if isinstance(argument, TensorMap) and isinstance(argument.layout, EncodedLayout):
-        return replace(argument, layout=None)
+        return replace(argument, layout=None, dtype="")
     return argument

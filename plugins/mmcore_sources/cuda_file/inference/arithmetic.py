@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mmcore_cuda.cuda_source.functions import Function
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.reached_code import reached_code
 
 _TF32 = re.compile(r"\bprecision::tf32\b|\.tf32\b")
 _NARROW = {"float16": r"(?:__half|half)", "bfloat16": r"(?:__)?nv_bfloat16"}
@@ -24,7 +24,7 @@ _PRODUCTS = {"__hmul", "__hmul2"}
 
 def uses_tf32(source: Program, function: Function) -> bool:
     """Return whether a kernel's tensor cores multiply float32 elements as TF32."""
-    return _TF32.search(_code(source, function)) is not None
+    return _TF32.search(reached_code(source, function)) is not None
 
 
 def line_of_tf32(source: Program) -> int:
@@ -34,7 +34,7 @@ def line_of_tf32(source: Program) -> int:
 
 def rounded_products(source: Program, function: Function) -> str:
     """Return the clause that a line rounds products to a 16-bit type; "" without one, or if sums of it are shown."""
-    code = words(_code(source, function).encode())
+    code = words(reached_code(source, function).encode())
     of_products = _PRODUCTS & code if _SUMS.isdisjoint(code) else ()
     for line, text in enumerate(source.text.splitlines(), 1):
         for name in sorted(words(text.encode()) & {*of_products}):
@@ -44,7 +44,7 @@ def rounded_products(source: Program, function: Function) -> str:
 
 def uses_tensor_cores(source: Program, function: Function) -> bool:
     """Return whether a kernel has instructions or functions of tensor cores."""
-    return _TENSOR_CORES.search(_code(source, function)) is not None
+    return _TENSOR_CORES.search(reached_code(source, function)) is not None
 
 
 def may_have_wide_sums(source: Program, function: Function, types: Mapping[str, str]) -> bool:
@@ -52,7 +52,7 @@ def may_have_wide_sums(source: Program, function: Function, types: Mapping[str, 
 
     ``types`` are those that its template's parameters stand for.
     """
-    code = _with_types(_code(source, function), types)
+    code = _with_types(reached_code(source, function), types)
     if fragments := _ACCUMULATORS.findall(code):
         return any(re.search(r"\bfloat\b", each) for each in fragments)
     return any(pattern.search(code) for pattern in (_WIDE_SUMS, _WIDE_MMA))
@@ -64,7 +64,7 @@ def shown_sums(source: Program, function: Function, dtype: str, types: Mapping[s
     Both are empty if nothing shows it, or if narrow and wide sums occur. ``types`` are those that the template's
     parameters stand for.
     """
-    code = _with_types(_code(source, function), types)
+    code = _with_types(reached_code(source, function), types)
     if not (_SUMS | _PRODUCTS).isdisjoint(words(code.encode())):
         return dtype, "the source adds with __hadd or __hfma"
     kind = _NARROW[dtype]
@@ -82,12 +82,6 @@ def shown_sums(source: Program, function: Function, dtype: str, types: Mapping[s
     declared = re.findall(rf"\b{kind} (\w+)(?: ?\[[^;=]*)? ?[=;]", code)
     summed = (name for name in declared if re.search(rf"\b{name}\b(?: ?\[[^;=]*\])? ?\+=", code))
     return next(((dtype, f"the type of {name}") for name in summed), ("", ""))
-
-
-def _code(source: Program, function: Function) -> str:
-    """Return the text of a kernel and of the macros in it; if the file has one kernel, all of its text."""
-    code = " ".join(source.text.split()) if len(source.functions) == 1 else text_of(function.body)
-    return " ".join([code, *(source.macros[name].text for name in sorted(words(code.encode()) & source.macros.keys()))])
 
 
 def _with_types(code: str, types: Mapping[str, str]) -> str:

@@ -45,29 +45,34 @@ def _part(text: str, position: int) -> str:
 
 
 def _types_of(argument: Node, scope: Node | None, depth: int) -> list[str]:
-    """Return the declared type of what an argument names; of ``auto``, the initial value.
+    """Return the declared type of what an argument names.
 
     The type of a parameter may be one that the template of the host function leaves open, too; the types of what its
     calls pass follow.
     """
     if scope is None or depth > _MOST_CALLS:
         return []
+    types, named = declared_types(argument, scope), {*identifiers(argument)}
+    parameters = parameter_names(scope) if types and scope.type == "function_definition" else []
+    position = next((place for place, each in enumerate(parameters) if each in named), None)
+    if position is None:
+        return types
+    for call in calls_of(scope):
+        given = arguments_of(call)
+        if position < len(given) and (of_call := _types_of(given[position], enclosing_function(call), depth + 1)):
+            return [*types, *of_call]
+    return types
+
+
+def declared_types(argument: Node, scope: Node) -> list[str]:
+    """Return the type with which a function declares what an expression names; of ``auto``, the initial value."""
     named = {*identifiers(argument)}
     for node in walk(scope):
         type_ = node.child_by_field_name("type") if node.type in _DECLARES else None
         declared = {each for part in node.children_by_field_name("declarator") for each in identifiers(part)}
-        if type_ is None or not named & declared:
-            continue
-        if "auto" in text_of(type_).split():
-            return [text_of(value) for name, value in initializers(node) if name in named]
-        types = [text_of(type_)]
-        parameters = parameter_names(scope) if scope.type == "function_definition" else []
-        position = next((place for place, each in enumerate(parameters) if each in named), None)
-        if position is None:
-            return types
-        for call in calls_of(scope):
-            given = arguments_of(call)
-            if position < len(given) and (of_call := _types_of(given[position], enclosing_function(call), depth + 1)):
-                return [*types, *of_call]
-        return types
+        if type_ is not None and named & declared:
+            is_auto = "auto" in text_of(type_).split()
+            return (
+                [text_of(value) for name, value in initializers(node) if name in named] if is_auto else [text_of(type_)]
+            )
     return []

@@ -30,8 +30,12 @@ def element_types(
     chosen: Open,
     given: Mapping[str, Any],
     packed: Mapping[str, tuple[str, str]],
+    of_maps: Mapping[str, str],
 ) -> tuple[dict[str, Any], list[Note]]:
-    """Return the element types, from the types of the pointers, or of the bytes ``packed`` in their words."""
+    """Return the element types, from the types of the pointers, or of the bytes ``packed`` in their words.
+
+    ``of_maps`` contains what shows the type of a matrix that is passed as a tensor map.
+    """
     types = {each.name: each.type for each in function.parameters}
     types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
     notes, types_by_name = [], {}
@@ -66,6 +70,8 @@ def element_types(
                 f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
             )
         types_by_name[name] = ELEMENTS[word]
+        if matrix in of_maps:
+            notes.append(Note(f"elements of {matrix}", ELEMENTS[word], of_maps[matrix], option))
     if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
         types_by_name["dtype"] = "tf32"
         notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))

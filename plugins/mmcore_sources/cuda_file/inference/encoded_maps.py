@@ -11,18 +11,27 @@ from mmcore_cuda.cuda_source.tree import Node, initializers, pointed, root_of, t
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.pointed_elements import element_pointed_to
 
 _DEEPEST = 4
+MAP_TYPE = "CU_TENSOR_MAP_DATA_TYPE_"
+"""The beginning of the driver's names of element types."""
 _TYPES = {
     "UINT8": "uint8_t",
+    "UINT16": "uint16_t",
+    "UINT32": "uint32_t",
     "INT32": "int",
+    "UINT64": "uint64_t",
+    "INT64": "int64_t",
     "FLOAT16": "__half",
     "FLOAT32": "float",
     "FLOAT64": "double",
     "BFLOAT16": "__nv_bfloat16",
+    "FLOAT32_FTZ": "float",
     "TFLOAT32": "float",
+    "TFLOAT32_FTZ": "float",
 }
-_NUMBERS = {f"CU_TENSOR_MAP_DATA_TYPE_{name}": number for number, name in enumerate(_TYPES)}
+_NUMBERS = {f"{MAP_TYPE}{name}": number for number, name in enumerate(_TYPES)}
 _NUMBERS |= {f"CU_TENSOR_MAP_SWIZZLE_{n}B": n for n in (32, 64, 128)} | {"CU_TENSOR_MAP_SWIZZLE_NONE": 0}
 _FURTHER = re.compile(r" ?\+ ?1$")  # an array without its first element
 _ENCODE = 12  # parameters of cuTensorMapEncodeTiled
@@ -34,13 +43,19 @@ class Encoded:
 
     box: tuple[int, ...] = ()  # slowest axis first, in elements; empty if unknown
     swizzle: int = 0
-    element: str = ""  # the type in C; empty if unknown
+    kind: str = ""  # the driver's name of the map's element type, "FLOAT16"; empty if unknown
+    pointed: str = ""  # the type in C of the elements at the host's pointer; empty if unknown
     rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
     lengths: frozenset[str] = frozenset()  # the host's names in the step between these
     line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
     file: str = ""  # the name of the file that contains the call, if another than the source
     extents: tuple[tuple[Reader, Node], ...] = ()  # of the tensor in elements, fastest axis first
     strides: tuple[tuple[Reader, Node], ...] = ()  # in bytes, of each axis but the fastest
+
+    @property
+    def type(self) -> str:
+        """The map's element type in C; empty if unknown."""
+        return _TYPES.get(self.kind, "")
 
     @property
     def place(self) -> str:
@@ -119,15 +134,12 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, calls: tuple[
     if axes > 2 and [*numbers[:1], *numbers[3:]] != [whole[-1], *[1] * (axes - 3)]:
         return None  # a batch, perhaps; not pieces of rows
     strides = _elements(reader, arguments[5])[_FURTHER.search(text_of(arguments[5])) is not None :]
-    element = _element(reader, arguments[1])
+    kind = "" if (number := reader.whole(arguments[1])) is None else [*_TYPES][number]
+    pointed_to = element_pointed_to(reader, arguments[3])
     lengths = _names(*strides[0], search.outermost) if strides else frozenset()
     file = next((name for name, root in search.source.others if root == root_of(scope)), "")
-    return Encoded(whole, swizzle, element, rows, lengths, line, file, tuple(extents), tuple(strides[: axes - 1]))
-
-
-def _element(reader: Reader, node: Node) -> str:
-    number = reader.whole(node)
-    return "" if number is None else [*_TYPES.values()][number]
+    sides = tuple(extents), tuple(strides[: axes - 1])
+    return Encoded(whole, swizzle, kind, pointed_to, rows, lengths, line, file, *sides)
 
 
 def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:

@@ -25,6 +25,7 @@ from mmcore_sources.cuda_file.inference.free_sizes import passed_sizes, with_fre
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_rule import LaunchRule, launch_rule
 from mmcore_sources.cuda_file.inference.looped_launches import looped_launch
+from mmcore_sources.cuda_file.inference.map_types import other_types
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.passed_steps import PassedSteps
 from mmcore_sources.cuda_file.inference.product import Product, product_of
@@ -107,7 +108,8 @@ def infer(
     looped = looped_launch(kernel, product.roles) if not product.roles.batch else None
     several = looped is not None or (product.roles.batch and not is_one_product(kernel.launched))
     others = (f"{NOT_RUN}all products of the batch but the first",) if several else ()
-    warnings = (*launch.warnings, *_warnings(kernel, product), *steps, *others)
+    of_maps = other_types(kernel, product.roles, attributes)
+    warnings = (*launch.warnings, *_warnings(kernel, product), *of_maps, *steps, *others)
     factors = {name: each.value for name, each in product.factors.items()}
     launched = product.roles.sizes_in(kernel.launched)
     sizes = Sizes(**launched) if len(launched) == len(Sizes._fields) else None

@@ -11,7 +11,7 @@ from mmcore.errors import FailingProgram, InvalidKernel
 from mmcore.kernel.arguments import SIZES, TensorMap
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import DType, Problem
 from mmcore_cuda.cuda_source.tree import Node, identifiers
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded
@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in, p
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.host_sizes import HostSizes
+from mmcore_sources.cuda_file.inference.map_types import element_of, map_type, other_size, unit_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 from mmcore_sources.cuda_file.inference.size_names import SIDES
@@ -39,7 +40,7 @@ class EncodedLayout:
     Attributes:
         extents, strides: those of the map.
         usual: those of the matrix.
-        kind: "wrong-extent" or "wrong-stride".
+        kind: "wrong-extent", "wrong-stride" or "wrong-type"; empty if the map is right, with elements of another size.
         fault: how they differ, in words.
         cure: those of the matrix as the host code would encode them, in words.
         line, file: the line where they are encoded, and its file if it is another than the source.
@@ -126,12 +127,15 @@ def with_layouts(
     sizes = HostSizes.of(launch, names, roles.sizes, program, equal_sizes=roles.equal)
     for position, (argument, found) in enumerate(zip(roles.arguments, encoded, strict=True)):
         if isinstance(argument, TensorMap) and found is not None and found.line:
-            itemsize = dtype_named(types["output" if argument.matrix == "C" else "dtype"]).itemsize
-            if problem := _refused(found, itemsize):
+            element = element_of(argument.matrix, types)
+            unit = unit_of(found, element)
+            if problem := _refused(found, unit.itemsize):
                 place = f"{found.file or kernel.file}:{found.line}"
+                problem += f"; {other_size(found, argument.matrix, element)}" if unit != element else ""
                 raise FailingProgram(f"{place}: cuTensorMapEncodeTiled fails for {argument.matrix}: {problem}")
+            arguments[position] = argument = replace(argument, dtype=unit.name if unit != element else "")
             try:
-                layout = encoded_layout(found, argument.matrix, columns, itemsize, sizes)
+                layout = encoded_layout(found, argument.matrix, columns, element, sizes)
             except InvalidKernel:
                 what, why = f"rows of {argument.matrix}'s tensor map", f"{found.place} encodes what cannot be read"
                 notes.append(Note(what, "as the matrix has them", why, "", guessed=True))
@@ -156,9 +160,9 @@ def _refused(encoded: Encoded, itemsize: int) -> str:
 
 
 def encoded_layouts(arguments: Iterable[Any]) -> Iterator[EncodedLayout]:
-    """Yield the layouts among a kernel's arguments that are not those of the matrices."""
+    """Yield the layouts among a kernel's arguments that are not those of the matrices at all sizes."""
     for each in arguments:
-        if isinstance(each, TensorMap) and isinstance(each.layout, EncodedLayout):
+        if isinstance(each, TensorMap) and isinstance(each.layout, EncodedLayout) and each.layout.kind:
             yield each.layout
 
 
@@ -171,30 +175,41 @@ def _program(launched: Mapping[str, int], roles: Roles, fixed: Iterable[Constrai
 
 
 def encoded_layout(
-    encoded: Encoded, matrix: str, column_major: str, itemsize: int, sizes: HostSizes
+    encoded: Encoded, matrix: str, column_major: str, element: DType, sizes: HostSizes
 ) -> EncodedLayout | None:
-    """Return the layout of a map if it is not that of its matrix. Raises Unreadable if it cannot be read."""
+    """Return the layout of a map if it is not that of its matrix, or if its elements have another size.
+
+    Raises Unreadable if it cannot be read.
+    """
+    unit = unit_of(encoded, element)
     lengths = {
         f"ld{name.lower()}": side[0 if name in column_major else 1] for name, side in SIDES.items()
     }  # of stored rows
-    axes = list(_axes(encoded, matrix, lengths[f"ld{matrix.lower()}"], itemsize, sizes))
+    axes = list(_axes(encoded, matrix, lengths[f"ld{matrix.lower()}"], element.itemsize, unit.itemsize, sizes))
     tried = [_values(each, lengths, sizes) for each in _TRIED]
     of_program = _values(sizes.program, lengths, sizes) if {*"mnk"} <= sizes.program.keys() else None
     differing = [each for each in axes if _differs(each, tried, of_program, sizes)]
-    if not differing:
+    if not differing and unit == element:
         return None
     texts = [ast.unparse(each.number if each in differing else each.usual) for each in axes]
     count = len(encoded.box)
     faults = [each for each in differing if of_program is not None and each.differs(of_program)]
-    first, values = next(iter(faults), differing[0]), of_program if faults else None
     extents, strides = _listed(texts, count)
+    name, fault, cure = "", "", ""
+    if differing and unit != element:
+        name, fault, cure = "wrong-type", other_size(encoded, matrix, element), map_type(element)
+    elif differing:
+        first, values = next(iter(faults), differing[0]), of_program if faults else None
+        name = "wrong-stride" if first.is_stride else "wrong-extent"
+        fault = f"the tensor map of {matrix} {first.fault(values)}"
+        cure = _cure(axes, differing)
     return EncodedLayout(
         extents,
         strides,
         _listed([ast.unparse(each.usual) for each in axes], count),
-        "wrong-stride" if first.is_stride else "wrong-extent",
-        f"the tensor map of {matrix} {first.fault(values)}",
-        f"{_cure(axes, differing)} in the tensor map of {matrix}",
+        name,
+        fault,
+        f"{cure} in the tensor map of {matrix}",
         encoded.line,
         bool(faults),
         encoded.file,
@@ -227,16 +242,19 @@ def _values(lengths: Mapping[str, int], rows: Mapping[str, str], sizes: HostSize
     return values | {leading: values[role] for leading, role in rows.items()}
 
 
-def _axes(encoded: Encoded, matrix: str, length: str, itemsize: int, sizes: HostSizes) -> Iterator[_Axis]:
-    """Yield the extents and then the strides of a map, fastest axis first. Raises Unreadable."""
+def _axes(encoded: Encoded, matrix: str, length: str, itemsize: int, unit: int, sizes: HostSizes) -> Iterator[_Axis]:
+    """Yield the extents and then the strides of a map of elements of ``unit`` bytes, fastest axis first.
+
+    Those of the matrix have ``itemsize`` bytes. Raises Unreadable.
+    """
     box, count = encoded.box, len(encoded.box)
     if len(encoded.extents) != count or len(encoded.strides) != count - 1:
         raise Unreadable("a tensor map")
-    usual = _usual(box, length, next(each for each in SIDES[matrix] if each != length))
+    usual = _usual(box, _in_units(length, itemsize, unit), next(each for each in SIDES[matrix] if each != length))
     for axis, (part, expected) in enumerate(zip((*encoded.extents, *encoded.strides), usual, strict=True)):
         reader, node = part
         number = expected if axis >= count + 2 else sizes.number(reader, node)  # no copy steps over several pieces
-        scale = itemsize if count <= axis < count + 2 else 1
+        scale = unit if count <= axis < count + 2 else 1
         words = _STRIDE if axis >= count else _EXTENTS[axis] if count == 2 else _EXTENT
         yield _Axis(words, number, expected, scale, _is_literal(reader, node))
 
@@ -246,13 +264,22 @@ def _is_literal(reader: Reader, node: Node) -> bool:
     return all(reader.source.types.get(name, name) in ELEMENTS for name in identifiers(node))
 
 
-def _usual(box: Sequence[int], length: str, rows: str) -> list[ast.expr]:
+def _in_units(length: str, itemsize: int, unit: int) -> ast.expr:
+    """Return a length, which counts elements of a matrix, in units of other bytes."""
+    if itemsize < unit:
+        return ast.BinOp(ast.Name(length), ast.FloorDiv(), ast.Constant(unit // itemsize))
+    return (
+        ast.BinOp(ast.Name(length), ast.Mult(), ast.Constant(itemsize // unit)) if unit < itemsize else ast.Name(length)
+    )
+
+
+def _usual(box: Sequence[int], length: ast.expr, rows: str) -> list[ast.expr]:
     """Return the extents and strides of a matrix in elements, fastest axis first: of two axes, or of pieces of rows."""
     if len(box) == 2:
-        return [ast.Name(length), ast.Name(rows), ast.Name(length)]
-    pieces, further = ast.BinOp(ast.Name(length), ast.FloorDiv(), ast.Constant(box[-1])), len(box) - 3
-    one, piece, rest = ast.Constant(1), ast.Constant(box[-1]), ast.BinOp(ast.Name(rows), ast.Mult(), ast.Name(length))
-    return [piece, ast.Name(rows), pieces, *[one] * further, ast.Name(length), piece, *[rest] * further]
+        return [length, ast.Name(rows), length]
+    pieces, further = ast.BinOp(length, ast.FloorDiv(), ast.Constant(box[-1])), len(box) - 3
+    one, piece, rest = ast.Constant(1), ast.Constant(box[-1]), ast.BinOp(ast.Name(rows), ast.Mult(), length)
+    return [piece, ast.Name(rows), pieces, *[one] * further, length, piece, *[rest] * further]
 
 
 def _differs(

@@ -96,8 +96,8 @@ def product_of(kernel: SourceKernel) -> Product:
     roles, map_notes = with_boxes(source, kernel.declared, roles, kernel.maps, kernel.values)
     of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values.keys() - kernel.known}
     free = with_sizes(chosen, of_template)
-    elements = of_elements(source, kernel.function, kernel.maps)
-    types, type_notes = element_types(source, elements, roles, free, given, packed_types(body))
+    elements, shown_by = of_elements(source, kernel.function, roles, kernel.maps)
+    types, type_notes = element_types(source, elements, roles, free, given, packed_types(body), shown_by)
     factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
     adds = "beta" not in given and adds_to_c(body, roles)
     takes = {} if "int" in types.get("dtype", "") else passed_factors(body, roles)

@@ -35,6 +35,8 @@ ELEMENTS = {
     **dict.fromkeys(("double", "double2", "double4"), "float64"),
     **dict.fromkeys(("half", "__half", "half2", "__half2"), "float16"),
     **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
+    "__nv_fp8_e4m3": "float8_e4m3fn",
+    "__nv_fp8_e5m2": "float8_e5m2",
 }
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _OF_PART = r"\bblockIdx\.z\s*\*\s*(\w+)"  # the step from one block's part of k to the next

@@ -16,7 +16,9 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import root_of, text_of
 from mmcore_sources.cuda_file.inference.encoded_maps import Encoded, encoded_map
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.multiplied_types import multiplied_type
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.reached_code import reached_code
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _WORD = re.compile(r"([A-Za-z]):((?:[0-9]+[x×]){1,4}[0-9]+)(?::([0-9]+))?")
@@ -52,12 +54,26 @@ def with_maps(
     return replace(function, parameters=tuple(parameters)), maps, dict(given)
 
 
-def of_elements(source: Program, function: Function, maps: Mapping[str, Encoded]) -> Function:
-    """Return a function whose maps are pointers to elements of their type, or of one that the source uses."""
+def of_elements(
+    source: Program, function: Function, roles: Roles, maps: Mapping[str, Encoded]
+) -> tuple[Function, dict[str, str]]:
+    """Return a function whose maps are pointers to elements of their type, and what shows the type, by matrix.
+
+    That is the type of the host's pointer or, of A and B, the one that tensor cores multiply, or else the map's own.
+    """
+    if not maps:
+        return function, {}
     usual = next((kind for words, kind in _WORDS_OF_TYPE if re.search(words, source.text)), "float")
-    types = {name: each.element or usual for name, each in maps.items()}
+    multiplied = multiplied_type(reached_code(source, function))
+    types, reasons = dict[str, str](), dict[str, str]()
+    for matrix, name in roles.pointers.items():
+        if (found := maps.get(name)) is not None:
+            of_host = found.pointed, f"the type of the host's pointer in {found.place}"
+            of_map = found.type, f"the type of the tensor map in {found.place}"
+            several = (of_host, *([multiplied] if matrix != "C" else []), of_map)
+            types[name], reasons[matrix] = next((each for each in several if each[0]), (usual, ""))
     parameters = (replace(each, type=types.get(each.name, each.type)) for each in function.parameters)
-    return replace(function, parameters=tuple(parameters))
+    return replace(function, parameters=tuple(parameters)), {each: why for each, why in reasons.items() if why}
 
 
 def with_boxes(
@@ -121,7 +137,7 @@ def _suggested(source: Program, matrix: str, found: Encoded, values: Mapping[str
     """
     box, swizzle = found.box or tuple(_edge(source, each, values) for each in _EDGES[matrix]), found.swizzle
     if not found.box:
-        row = box[-1] * {"float": 4, "double": 8}.get(found.element, 2)
+        row = box[-1] * {"float": 4, "double": 8}.get(found.type, 2)
         swizzled = row in (32, 64, 128) and matrix != "C" and _BY_DESCRIPTORS.search(file)
         swizzle = row if swizzled else 0
     return f"{matrix}:{'x'.join(map(str, box))}:{swizzle}"

@@ -39,7 +39,7 @@ FEW_SECONDS = 5.0
 """The seconds of all runs where a hazard names the cause. A longer search that finds nothing is reported."""
 _SOME_SECONDS = 10.0  # of all where a product of whole tiles is right, so that guards are tried afterwards
 _CAUSES = ("early-wait", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse", "wgmma-order", "wrong-stride",
-           "wrong-extent")  # fmt: skip
+           "wrong-extent", "wrong-type")  # fmt: skip
 # The right value, or what a phase lacks.
 _NAMED = re.compile(
     r"would be right\)|would fit the descriptor|\b(?:arrivals|bytes) (?:are missing|have come)"
