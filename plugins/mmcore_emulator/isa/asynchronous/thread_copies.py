@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, Waited, words_of
+from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Transfer, Waited, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.observer import Access
@@ -41,10 +41,12 @@ def _copies(opcode: Opcode) -> Execute | None:
 
 def _commit(execution: Execution) -> None:
     execution.machine.thread_copies.commit(execution.mask)
+    execution.machine.observers.event(Committed("copy", execution.mask))
 
 
 def _wait_for_all(execution: Execution) -> None:
     execution.machine.thread_copies.land(np.full((1,) * 6, np.iinfo(np.int64).max), execution.mask)
+    execution.machine.observers.event(Committed("copy", execution.mask))
     execution.machine.observers.event(Waited("copy", 0, execution.mask))
 
 

@@ -75,7 +75,7 @@ class Landed:
 
 @dataclass(frozen=True)
 class Committed:
-    """A commit of the transfers of a kind ("wgmma", "bulk") that lanes have issued as a group."""
+    """A commit of the transfers of a kind ("wgmma", "bulk", "copy") that lanes have issued as a group."""
 
     kind: str
     mask: Mask | None

@@ -19,6 +19,7 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.asynchronous.groups import Groups, lacking_commit
 from mmcore_emulator.sanitizer.asynchronous.late_readers import early_write
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.asynchronous.stages import Stages
@@ -27,10 +28,8 @@ from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import SharedReport, at_line
 
 _NONE = np.zeros((0, 0), np.int64)
-_COPYING = (
-    "reads {}, into which cp.async may still be copying: cp.async.wait_group (or its mbarrier's wait) is missing, or "
-    "waits for too few groups"
-)
+_COPYING = "reads {}, into which cp.async may still be copying: "
+_NO_WAIT = "cp.async.wait_group (or its mbarrier's wait) is missing, or waits for too few groups"
 _BULK_COPYING = (
     "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
     "expects fewer bytes than come"
@@ -42,10 +41,8 @@ _MISMATCH = (
     "does not find the matrix in {} as it was written: the descriptor says {}, the copy {}; neighbours there are no "
     "neighbours in global memory"
 )
-_UNAWAITED_STORE = (
-    "begins a bulk copy of shared memory, and its block may end while that still reads it: "
-    "cp.async.bulk.wait_group.read is missing"
-)
+_UNAWAITED_STORE = "begins a bulk copy of shared memory, and its block may end while that still reads it: "
+_NO_WAIT_FOR_STORE = "cp.async.bulk.wait_group.read is missing"
 
 _UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
 
@@ -81,7 +78,8 @@ class InFlight:
         self._numbers: dict[int, int] = {}
         self._landings: dict[int, _Landing] = {}
         self._landings_at: dict[int, int] = {}
-        self._groups: dict[str, Integers] = {}
+        self._groups = {kind: Groups(len(self._thread)) for kind in ("wgmma", "bulk", "copy")}
+        self._issued: dict[int, Integers] = {}  # the groups of copies by threads, by transfer
         self._early: dict[int, EndedEarly] = {}  # by the place of the mbarrier
         self._stages = Stages(len(self._thread), self._report)
 
@@ -97,8 +95,10 @@ class InFlight:
         self._writing[transfer.words[transfer.words >= 0]] = number
         if transfer.mbarriers is not None:
             self._numbers[id(transfer)] = number
-        elif transfer.origin is not None:
-            self._origins.send(transfer.words, transfer.origin)
+        else:
+            self._issued[number] = self._groups["copy"].issue(transfer.lanes[:, 0])
+            if transfer.origin is not None:
+                self._origins.send(transfer.words, transfer.origin)
 
     def begin_read(self, transfer: Transfer) -> None:
         """Begin asynchronous reads of shared memory."""
@@ -106,7 +106,7 @@ class InFlight:
             self._check_descriptor(transfer)
         number, first = self._begin(transfer), transfer.lanes[:, 0]
         kind = "wgmma" if transfer.lanes.shape[1] > 1 else "bulk"
-        groups, readers = self._committed(kind)[first] + 1, self._reader_numbers(kind, first)
+        groups, readers = self._groups[kind].issue(first), self._reader_numbers(kind, first)
         for reader in np.unique(readers).tolist():
             rows = readers == reader
             words = transfer.words[rows]
@@ -151,11 +151,12 @@ class InFlight:
 
     def commit(self, kind: str, lanes: Integers) -> None:
         """Commit what lanes have issued of a kind as a group."""
-        self._committed(kind)[lanes] += 1
+        self._groups[kind].commit(lanes)
 
     def wait_for_groups(self, kind: str, most: int, lanes: Integers) -> None:
         """Let lanes acquire the ends of all but ``most`` of their latest groups."""
-        ended, readers = self._committed(kind)[lanes] - most, self._reader_numbers(kind, lanes)
+        self._groups[kind].wait(lanes)
+        ended, readers = self._groups[kind].committed[lanes] - most, self._reader_numbers(kind, lanes)
         for reader in [each for each in self._readers if each[0] == kind]:
             for ending in _endings(reader):
                 # A warp waits for its own reads.
@@ -163,9 +164,10 @@ class InFlight:
                 if waiting.any():
                     self._clocks.acquire(lanes[waiting], self._block[lanes[waiting]], ending, ended[waiting])
 
-    def _committed(self, kind: str) -> Integers:
-        """Return the number of groups that each lane has committed."""
-        return self._groups.setdefault(kind, np.zeros(len(self._thread), np.int64))
+    def _lacking_commit(self, kind: str, reader: Transfer, word: int, group: int) -> str:
+        """Return the clause that a reader of a word has committed no group before a wait; empty if it has."""
+        lanes = reader.lanes[self._block[reader.lanes[:, 0]] == word // BLOCK_WORDS, 0]
+        return lacking_commit(kind, reader.at) if self._groups[kind].were_open(lanes, group) else ""
 
     def _reader_numbers(self, kind: str, lanes: Integers) -> Integers:
         return self._thread[lanes] // (WARPS_OF_GROUP * WARP if kind == "wgmma" else 1)
@@ -187,9 +189,11 @@ class InFlight:
         """Check reads of words by lanes, [rows, words] and [rows, lanes], that may not have been written yet."""
         for number, rows in self._by_transfer(self._writing, words):
             transfer = self._transfers[number]
-            text = _COPYING if transfer.mbarriers is None else _BULK_COPYING
-            text = self._named_copy("reads", text, transfer, words[rows[0]])
+            usual = _COPYING + _NO_WAIT if transfer.mbarriers is None else _BULK_COPYING
+            text = self._named_copy("reads", usual, transfer, words[rows[0]])
             text = self._stages.beyond(transfer, words[rows[0]], lanes[rows[0]]) or text
+            if number in self._issued and self._groups["copy"].were_open(transfer.lanes[:, 0], self._issued[number]):
+                text = self._named(_COPYING + lacking_commit("copy", transfer.at), words[rows[0]])
             self._report.add("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
         for number, rows in self._by_transfer(self._landed, words):
             blocks, landing = words[rows].max(axis=1) // BLOCK_WORDS, self._landings[number]
@@ -237,8 +241,9 @@ class InFlight:
                     unended = next(
                         ending for ending, waited_for in zip(endings, ended, strict=True) if not waited_for[row]
                     )
-                    text = early_write(self._report, self._clocks.numbers, unended, word, int(writers[row]))
-                    lines = self._loops.arrival_before_end(reader.at) if kind[0] == "wgmma" else None
+                    cause = self._lacking_commit(kind[0], reader, word, int(reads.group[word]))
+                    text = early_write(self._report, self._clocks.numbers, unended, word, int(writers[row]), cause)
+                    lines = self._loops.arrival_before_end(reader.at) if kind[0] == "wgmma" and not cause else None
                     hint = _EARLY_ARRIVAL.format(*lines) if lines else ""
                     self._report.add(violation, at, lanes[rows[chosen], 0], text, reader.at, hint)
 
@@ -266,8 +271,10 @@ class InFlight:
                 late = self._clocks.of_kind(lanes, blocks, kind) < groups.max(axis=1)[blocks]
                 if late.any():
                     block = int(blocks[late][0])
-                    reader = self._transfers[int(reads.transfer[block * BLOCK_WORDS + groups[block].argmax()])]
-                    self._report.add("unawaited-store", reader.at, lanes[late], _UNAWAITED_STORE)
+                    word = block * BLOCK_WORDS + int(groups[block].argmax())
+                    reader = self._transfers[int(reads.transfer[word])]
+                    cause = self._lacking_commit("bulk", reader, word, int(reads.group[word])) or _NO_WAIT_FOR_STORE
+                    self._report.add("unawaited-store", reader.at, lanes[late], _UNAWAITED_STORE + cause)
 
     def _by_transfer(self, numbers: NDArray[np.int32], words: Integers) -> Iterator[tuple[int, Integers]]:
         """Yield the transfers that words (none where less than 0) belong to, each with the rows of these words."""

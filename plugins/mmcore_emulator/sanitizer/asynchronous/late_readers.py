@@ -10,27 +10,32 @@ from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP
 from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 from mmcore_emulator.sanitizer.recording import SharedReport
 
-_OF_BULK_COPY = (
-    "writes {}, which a bulk copy may still be reading: cp.async.bulk.wait_group.read is missing there, or a barrier "
-    "behind it"
-)
+_OF_BULK_COPY = "a bulk copy", "cp.async.bulk.wait_group.read is missing there, or a barrier behind it"
 _OF_WARPGROUP = (
-    "writes {}, which wgmma of this warp or another one of its warpgroup may still be reading: wgmma.wait_group is "
-    "missing there, or a barrier or mbarrier behind it"
+    "wgmma of this warp or another one of its warpgroup",
+    "wgmma.wait_group is missing there, or a barrier or mbarrier behind it",
 )
 _OF_OTHER_WARPGROUP = (
-    "writes {}, which wgmma of {} may still be reading: the writer has not waited for an arrival, or at a barrier, "
-    "behind the reader's wgmma.wait_group"
+    "wgmma of {}",
+    "the writer has not waited for an arrival, or at a barrier, behind the reader's wgmma.wait_group",
 )
 
 
-def early_write(report: SharedReport, numbers: LaneNumbers, ending: Kind, word: int, writer: int) -> str:
-    """Return what a lane does that writes a word too early for a reader, which it knows by the end of its reads."""
+def early_write(
+    report: SharedReport, numbers: LaneNumbers, ending: Kind, word: int, writer: int, cause: str = ""
+) -> str:
+    """Return what a lane does that writes a word too early for a reader, which it knows by the end of its reads.
+
+    The ``cause`` is usually that nothing orders the write behind the end.
+    """
     (kind, warp), name, block = ending, report.name(word), word // BLOCK_WORDS
-    if kind != "wgmma":
-        return _OF_BULK_COPY.format(name)
     group = numbers.thread_in_block[writer] // (WARPS_OF_GROUP * WARP)
-    if group == warp // WARPS_OF_GROUP and numbers.block_in_batch[writer] == block:
-        return _OF_WARPGROUP.format(name)
-    readers = (numbers.thread_in_block == warp * WARP) & (numbers.block_in_batch == block)
-    return _OF_OTHER_WARPGROUP.format(name, report.thread_name(int(np.flatnonzero(readers)[0])))
+    if kind != "wgmma":
+        reader, usual = _OF_BULK_COPY
+    elif group == warp // WARPS_OF_GROUP and numbers.block_in_batch[writer] == block:
+        reader, usual = _OF_WARPGROUP
+    else:
+        readers = (numbers.thread_in_block == warp * WARP) & (numbers.block_in_batch == block)
+        reader, usual = _OF_OTHER_WARPGROUP
+        reader = reader.format(report.thread_name(int(np.flatnonzero(readers)[0])))
+    return f"writes {name}, which {reader} may still be reading: {cause or usual}"

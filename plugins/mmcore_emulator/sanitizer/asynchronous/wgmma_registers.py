@@ -21,13 +21,15 @@ from mmcore_emulator.machine.observer import LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
+from mmcore_emulator.sanitizer.asynchronous.groups import lacking_commit
 from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
 
 _Known = TypeVar("_Known")
 _MOST_GROUPS = 9
 _WARPS = 4
-_EARLY = "uses a register of a product before that is made: wgmma.wait_group is missing, or waits for too few groups"
+_EARLY = "uses a register of a product before that is made: "
+_NO_WAIT = "wgmma.wait_group is missing, or waits for too few groups"
 _UNFENCED = "multiplies with registers that have been written since the last wgmma.fence"
 _UNFENCED_FIRST = "multiplies with no wgmma.fence before"
 _ALONE = "executes wgmma, and another warp of its warpgroup does not, or less often: the four must do so together"
@@ -42,11 +44,24 @@ class Misuse(NamedTuple):
 
 
 class _Flight(NamedTuple):
-    """A register of a product in flight: groups committed since, the product, and whether it is an accumulator."""
+    """A register of a product in flight.
+
+    Attributes:
+        age: the groups committed since.
+        by: the product.
+        summed: whether it is an accumulator.
+        left_open: whether a wait came before the product was committed.
+    """
 
     age: int
     by: Instruction
     summed: bool
+    left_open: bool = False
+
+    @property
+    def early_use(self) -> str:
+        """The clause on an instruction that uses the register."""
+        return _EARLY + (lacking_commit("wgmma", self.by) if self.left_open else _NO_WAIT)
 
 
 @dataclass
@@ -64,7 +79,9 @@ class _State:
     def key(self) -> object:
         """A key that is equal for states that allow the same instructions."""
         written = frozenset((register, id(at)) for register, at in self.written.items())
-        flying = frozenset((register, age, id(by), summed) for register, (age, by, summed) in self.flying.items())
+        flying = frozenset(
+            (register, each.age, id(each.by), each.summed, each.left_open) for register, each in self.flying.items()
+        )
         return written, flying, self.fenced
 
 
@@ -155,12 +172,12 @@ def _follow(state: _State, at: Instruction, followed: frozenset[Register]) -> li
     # A constant that the compiler has moved behind a fence was written before.
     constant = effect(at).kind == "move" and not any(reads(at)) and state.fenced_in_block
     early = _accumulating(state, sources)
-    early += [state.flying[register].by for register in targets if register in state.flying]
+    early += [state.flying[register] for register in targets if register in state.flying]
     for register in targets:
         state.flying.pop(register, None)
         if not constant:
             state.written[register] = at
-    return [Misuse(at, early[0], _EARLY)] if early else []
+    return [Misuse(at, early[0].by, early[0].early_use)] if early else []
 
 
 def _move(known: dict[Register, _Known], target: Register, source: Register) -> None:
@@ -169,10 +186,10 @@ def _move(known: dict[Register, _Known], target: Register, source: Register) -> 
         known[target] = known[source]
 
 
-def _accumulating(state: _State, registers: Iterable[Register]) -> list[Instruction]:
-    """Return the products in flight that accumulate in registers."""
+def _accumulating(state: _State, registers: Iterable[Register]) -> list[_Flight]:
+    """Return the registers in which products in flight accumulate."""
     flights = [state.flying[register] for register in registers if register in state.flying]
-    return [flight.by for flight in flights if flight.summed]
+    return [flight for flight in flights if flight.summed]
 
 
 def _follow_wgmma(state: _State, at: Instruction) -> list[Misuse]:
@@ -185,7 +202,11 @@ def _follow_wgmma(state: _State, at: Instruction) -> list[Misuse]:
                 state.flying[register] = flight._replace(age=min(flight.age + 1, _MOST_GROUPS))
         case "wait":
             most = at.operands[0].bits if isinstance(at.operands[0], Constant) else 0
-            state.flying = {register: flight for register, flight in state.flying.items() if flight.age <= most}
+            state.flying = {
+                register: flight._replace(left_open=flight.left_open or not flight.age)
+                for register, flight in state.flying.items()
+                if flight.age <= most
+            }
         case "product":
             return _follow_product(state, at)
     return []
@@ -201,7 +222,7 @@ def _follow_product(state: _State, at: Instruction) -> list[Misuse]:
     elif not state.fenced:
         misuses.append(Misuse(at, at, _UNFENCED_FIRST))
     if early := _accumulating(state, matrix):
-        misuses.append(Misuse(at, early[0], _EARLY))
+        misuses.append(Misuse(at, early[0].by, early[0].early_use))
     state.flying |= dict.fromkeys(matrix, _Flight(0, at, summed=False))
     state.flying |= dict.fromkeys(sums, _Flight(0, at, summed=True))
     return misuses

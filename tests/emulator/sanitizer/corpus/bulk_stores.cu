@@ -5,6 +5,8 @@
 // no wait for a store: drop #wait-read ==> overwritten-in-flight*64 shared #write #store
 //     "cp.async.bulk.wait_group.read"
 // a wait for too few stores: `read 1;` -> `read 2;` ==> overwritten-in-flight*64 shared #write #store
+// no cp.async.bulk.commit_group: `BULK_STORE` -> `STORE_OF_NO_GROUP` ==> overwritten-in-flight*64 shared #write #store
+//     "cp.async.bulk.commit_group is missing after line"; unawaited-store*1 shared #store "the copies belong to no group"
 // no barrier behind the wait for a store: drop #read ==> overwritten-in-flight*63 shared #write #store
 // no fence before a store: drop #fence ==> missing-proxy-fence*1 shared #store #write
 // no barrier before a store: drop #written ==> shared-race*1 shared #store #write
@@ -26,6 +28,8 @@
 // an alignment that is not: `__align__(128)` -> `__align__(2048)` ==> misplaced-array*1 tile "tile asks for an
 //     alignment of 2048 bytes and is at 0x400"
 #include "ptx.cuh"
+#define STORE_OF_NO_GROUP(to, from) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" \
+    :: "l"(to), "r"(AT(from)) : "memory")
 #define READ_BACK __syncthreads(); float x = ((volatile float*)C)[63 - t]; __syncthreads(); C[t] = x; __syncthreads();
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ __align__(128) float tile[2][64];

@@ -6,6 +6,9 @@
 // a wait for too few groups: `wait_group 1` -> `wait_group 2` ==> unfinished-copy*32 shared #copy-a #copy-a;
 //     unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared #load-a #copy-a; unfinished-copy*16 shared
 //     #load-b #copy-b
+// no cp.async.commit_group: drop #commit ==> unfinished-copy*32 shared #copy-a #copy-a; unfinished-copy*16 shared #copy-b
+//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "cp.async.commit_group is missing after line"; unfinished-copy*16
+//     shared #load-b #copy-b "the copies belong to no group"
 // a copy over another copy: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
 //     #copy-b; uninitialized-read*16 shared #load-b
 // a read of the next tile: `AT(a[tile % 2]` -> `AT(a[1 - tile % 2]` ==> unfinished-copy*32 shared #load-a #copy-a "the
@@ -21,7 +24,7 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
     auto fetch = [&](int tile) {
         COPY("cg", a[tile % 2] + t * 8, A + (t / 2) * 64 + tile * 16 + t % 2 * 8, "16"); // #copy-a
         if (t < 16) COPY("ca", b[tile % 2] + t * 8, B + (tile * 16 + t) * 8, "16"); // #copy-b
-        ASM("cp.async.commit_group;");
+        ASM("cp.async.commit_group;"); // #commit
     };
     fetch(0);
     for (int tile = 0; tile < 4; ++tile) {

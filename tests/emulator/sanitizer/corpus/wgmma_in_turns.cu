@@ -5,6 +5,8 @@
 //     #product #b
 // no wgmma.fence: drop #fence ==> wgmma-order*128 #product #loop
 // no wgmma.wait_group: drop #last ==> wgmma-order*128 #stored #product "wgmma.wait_group"
+// no wgmma.commit_group: drop #commit ==> overwritten-in-flight*128 shared #a #product "wgmma.commit_group is missing
+//     after line"; overwritten-in-flight*128 shared #b #product "commit_group"; wgmma-order*128 #stored #product "commit_group"
 // zeros for rows that are not copied, at A's own address: `COPY_A;` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t
 //     / 2 % 8 * 8, t < 80 ? A + t * 8 : A, t < 80 ? 16 : 0); ASM("cp.async.wait_all;");` ==> nothing
 // copies without a fence of proxies: `COPY_A;` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t / 2 % 8 * 8, A + t * 8,
@@ -36,7 +38,7 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
         __syncthreads();
         ASM("wgmma.fence.sync.aligned;"); // #fence
         WGMMA(d, own, b[tile % 2], 1, "1"); // #product
-        ASM("wgmma.commit_group.sync.aligned;");
+        ASM("wgmma.commit_group.sync.aligned;"); // #commit
         ASM("wgmma.wait_group.sync.aligned 1;");
         __syncthreads();
     }
