@@ -86,16 +86,21 @@ def test_spilled_bytes_are_those_that_ptxas_reports(architecture: str, lines: bo
     assert (8 in {line.number for line in spills}) == lines
 
 
-def test_code_of_a_header_belongs_to_the_line_that_calls_it(tmp_path: Path) -> None:
-    (tmp_path / "more.cuh").write_text("\n\n__device__ float root(float x) { return sqrtf(x); }\n")
+@pytest.mark.parametrize(("folder", "line"), [("include", Line("more.cuh", 3)), ("cutlass", Line("kernel.cu", 4))])
+def test_code_of_a_library_belongs_to_the_line_that_calls_it(
+    folder: str, line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "more.cuh").write_text("\n\n__device__ float root(float x) { return sqrtf(x); }\n")
     source = """#include "more.cuh"
     extern "C" __global__ void f(float* A) {
         A[threadIdx.x] =
             root(A[threadIdx.x]);
     }"""
-    by_line = function(source, f"-I{tmp_path}").by_line()
-    assert {line.source for line in by_line} == {"kernel.cu"}
-    assert Function.mix(by_line[Line("kernel.cu", 4)])["special function"] == 1
+    by_line = function(source, f"-I{folder}").by_line()
+    assert Function.mix(by_line[line])["special function"] == 1
+    assert {each.source for each in by_line} == {"kernel.cu", line.source}
 
 
 def test_an_array_in_local_memory_is_no_spill() -> None:

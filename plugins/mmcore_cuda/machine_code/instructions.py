@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx.project_headers import is_of_project
 
 _SECTION = re.compile(r'\s*\.section\s+\.text\.([^",\s]+)')
 _LINE = re.compile(r'\s*//## File "(?P<path>.*?)", line (?P<line>\d+)')
@@ -22,6 +23,9 @@ _SPILL = "SpillRefill"
 _WIDTHS = {"8": 1, "U8": 1, "S8": 1, "16": 2, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 
 
+_NOWHERE = Line("", 0)
+
+
 @dataclass(frozen=True)
 class Instruction:
     """An instruction of machine code.
@@ -34,6 +38,7 @@ class Instruction:
         line: the source line that it was compiled from; number 0 if the code has no lines.
         targets: the labels that it names, of a branch or call.
         spill: whether ptxas notes that it stores or reloads a spilled register.
+        kernel_line: the line of the kernel that leads to it, another one than ``line`` if a function was inlined.
     """
 
     address: int
@@ -43,6 +48,7 @@ class Instruction:
     line: Line
     targets: tuple[str, ...]
     spill: bool
+    kernel_line: Line = _NOWHERE
 
     @property
     def name(self) -> str:
@@ -67,11 +73,11 @@ class Listing:
 class _Lines:
     """The source line of each instruction of a function.
 
-    Code of a function from another file is attributed to the line that calls it, as the emulator's profiler does.
+    Code of a function from a library's header is attributed to the line that calls it, as by the emulator's profiler.
     """
 
     def __init__(self) -> None:
-        self._line = Line("", 0)
+        self._lines = _NOWHERE, _NOWHERE
         self._main = ""
         self._places: list[tuple[str, int]] = []  # a place that was marked, then the calls that it was inlined at
 
@@ -79,16 +85,20 @@ class _Lines:
         """Add a mark before the next instruction."""
         self._places.append((path, number))
 
-    def current(self) -> Line:
-        """Return the line of the next instruction, which without a mark is the previous instruction's."""
+    def current(self) -> tuple[Line, Line]:
+        """Return the line of the next instruction, and the kernel's line that leads to it.
+
+        Without a mark they are those of the previous instruction.
+        """
         if self._places:
             self._main = self._main or self._places[-1][0]
-            own = [place for place in self._places if place[0] == self._main]
-            path, number = own[0] if own else self._places[-1]
-            if number:  # 0 marks code that belongs to no line
-                self._line = Line(PurePath(path).name, number)
+            own = [each for each in self._places if each[0] == self._main or is_of_project(each[0], self._main)]
+            places = own[:1] or self._places[-1:]
+            if places[0][1]:  # 0 marks code that belongs to no line
+                line, call = (Line(PurePath(path).name, number) for path, number in (*places, *self._places[-1:]))
+                self._lines = line, call
             self._places = []
-        return self._line
+        return self._lines
 
 
 def listings(text: str) -> Iterator[Listing]:
@@ -107,13 +117,13 @@ def listings(text: str) -> Iterator[Listing]:
             labels.append(label["label"])
         elif instruction := _INSTRUCTION.match(row):
             listing.labels.update(dict.fromkeys(labels, int(instruction["address"], 16)))
-            listing.instructions.append(_instruction(instruction, lines.current()))
+            listing.instructions.append(_instruction(instruction, *lines.current()))
             labels = []
     if listing is not None:
         yield _trimmed(listing)
 
 
-def _instruction(match: re.Match[str], line: Line) -> Instruction:
+def _instruction(match: re.Match[str], line: Line, kernel_line: Line) -> Instruction:
     text, notes = _NOTE.sub("", match["operands"]).strip(), _NOTE.findall(match["operands"])
     return Instruction(
         address=int(match["address"], 16),
@@ -123,6 +133,7 @@ def _instruction(match: re.Match[str], line: Line) -> Instruction:
         line=line,
         targets=tuple(_TARGET.findall(text)) + tuple(re.findall(r"\.L_x_\d+", " ".join(notes))),
         spill=any(_SPILL in note for note in notes),
+        kernel_line=kernel_line,
     )
 
 

@@ -17,7 +17,7 @@ from mmcore.errors import MmcoreError
 from mmcore.files import cache_directory, read_bytes, replace
 
 # Changes whenever the same source would give other code, because of new stand-ins for example.
-_FORMAT = "mmcore code 16"
+_FORMAT = "mmcore code 17"
 _BYTES = 256 << 20
 
 

@@ -6,8 +6,13 @@ on from a statement's line for each line of its assembly.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from pathlib import Path
 
+from mmcore_emulator.ptx.project_headers import is_of_project
+
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _ASSEMBLY = re.compile(r"// begin inline asm\n.*?// end inline asm", re.DOTALL)
 _MARK = re.compile(r"^[ \t]*\.loc\b[^\n]*\n", re.MULTILINE)
 _TOKEN = re.compile(
@@ -18,13 +23,27 @@ _TOKEN = re.compile(
 def with_first_lines(ptx: str, source: str, text: str) -> str:
     """Return NVRTC's PTX with each asm statement marked with its first line.
 
-    ``source`` is the path of the .cu file, as written in the PTX, and ``text`` its content.
+    ``source`` is the path of the .cu file, as written in the PTX, and ``text`` its content. Headers of its project are
+    read.
     """
-    firsts = _first_lines(text)
-    file = re.search(rf'^\s*\.file\s+(\d+)\s+"(?:[^"]*/)?{re.escape(source)}"', ptx, re.MULTILINE)
-    if not firsts or not file:
+    files = [(number, path) for number, path in _FILE.findall(ptx)]
+    main = next(((number, path) for number, path in files if path == source or path.endswith(f"/{source}")), None)
+    if main is None:
         return ptx
-    mark = re.compile(rf"(\.loc\s+|\binlined_at\s+)({file[1]})(\s+)(\d+)")
+    texts = {main[0]: text}
+    for number, path in files:
+        if (number, path) != main and is_of_project(path, main[1]):
+            with contextlib.suppress(OSError):
+                texts[number] = Path(path).read_text(errors="replace")
+    for number, content in texts.items():
+        if firsts := _first_lines(content):
+            ptx = _with_lines(ptx, number, firsts)
+    return ptx
+
+
+def _with_lines(ptx: str, file: str, firsts: dict[int, int]) -> str:
+    """Return PTX with other lines of a file in its marks."""
+    mark = re.compile(rf"(\.loc\s+|\binlined_at\s+)({file})(\s+)(\d+)")
     return mark.sub(lambda match: f"{match[1]}{match[2]}{match[3]}{firsts.get(int(match[4]), match[4])}", ptx)
 
 

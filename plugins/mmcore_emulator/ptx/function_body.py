@@ -22,6 +22,7 @@ from mmcore_emulator.ptx.instructions import (
     TensorAddress,
     Vector,
 )
+from mmcore_emulator.ptx.project_headers import is_of_project
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, integer, real, whole_number
 
 _PACKED = ("f16x2", "bf16x2")  # types of registers that hold two numbers
@@ -140,15 +141,23 @@ class FunctionBody:
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
         self._main = self._main or file
-        # Code of a function from a header is attributed to the line of the .cu file that calls it.
+        # Code of a function from a library's header is attributed to the line that calls it.
         visited = {place}
-        while place[0] != self._main and (above := self._callers.get(place)) and above not in visited:
+        while not self._is_shown(place[0]) and (above := self._callers.get(place)) and above not in visited:
             place = above
             visited.add(place)
         # Line 0 marks code without a source line; it keeps the preceding line.
         if place[1]:
-            self._line, self._source, self._column = place[1], self._files.get(place[0], ""), place[2]
+            self._line, self._source, self._column = place[1], self._name(place[0]), place[2]
             self._called_at = tuple(self._calls(place, visited))
+
+    def _is_shown(self, file: int) -> bool:
+        """Return whether a file is the function's own or a header of its project."""
+        return file == self._main or is_of_project(self._files.get(file, ""), self._files.get(self._main, ""))
+
+    def _name(self, file: int) -> str:
+        """Return the name of a file without its folder."""
+        return self._files.get(file, "").rpartition("/")[2]
 
     def _calls(self, place: _Place, visited: set[_Place]) -> Iterator[tuple[str, int]]:
         """Yield the calls that the code of a place was inlined at."""
@@ -156,7 +165,7 @@ class FunctionBody:
             visited.add(above)
             place = above
             if place[1]:
-                yield self._files.get(place[0], ""), place[1]
+                yield self._name(place[0]), place[1]
 
     def _statement(self, text: str) -> None:
         if match := _REGISTERS.match(text):

@@ -57,7 +57,7 @@ def parse(text: str) -> dict[str, Function]:
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
     """
-    files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
+    files = {whole_number(number): path for number, path in _FILE.findall(text)}
     text = FUNCTIONS + _COMMENT.sub(" ", text)
     declared = (match for match in _ENTRY.finditer(text) if text[match.end() : match.end() + 1] != ";")
     entries = [(match, *_body(text, match.end())) for match in declared]

@@ -135,13 +135,13 @@ def _serialised_products(observation: Observation, launch: ObservedLaunch, work:
 
 
 def _serialised_by_ptxas(observation: Observation, launch: ObservedLaunch) -> Line | None:
-    """Return the line of the innermost loop whose machine code waits for each product; None without a disassembler."""
+    """Return the kernel's line of products after each of which machine code waits; None without a disassembler."""
     code = (machine_code(observation.code.cubin) or {}).get(launch.function.symbol)
     for loop in code.loops if code and launch.overlaps.multiplying else ():
         products = [at for at in loop.instructions if at.name.endswith("GMMA")]
         waits = [at for at in loop.instructions if at.opcode.startswith(_WAIT) and at.operands[-1] == "0x0"]
         if products and len(waits) >= len(products):
-            return products[0].line
+            return products[0].kernel_line
     return None
 
 
