@@ -53,6 +53,7 @@ class Prediction:
         limiter: the entry of ``units`` that takes longest.
         units: seconds that each unit takes, by name; "latency" are waits, "start" the beginning of launches.
         busiest: the unit that is busy longest at its published rate, which waits may hide, as a profiler names it.
+        busy: seconds that each unit would take at its published rate, by name; waits and starts have none.
     """
 
     seconds: float
@@ -61,6 +62,12 @@ class Prediction:
     limiter: str
     units: Mapping[str, float]
     busiest: str
+    busy: Mapping[str, float]
+
+    @property
+    def share(self) -> float | None:
+        """The part of its peak rate that the limiting unit reaches; None if waits or starts limit."""
+        return self.busy[self.limiter] / self.seconds if self.limiter in self.busy else None
 
 
 @cache
@@ -94,7 +101,7 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
             busy[unit] += sum(work[unit].values())
     low, high = fitted.spread
     limiter, busiest = _largest(units), _largest(busy)
-    return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+    return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest, busy)
 
 
 def times_as_fast(a: Interval, b: Interval) -> Interval:
@@ -116,6 +123,11 @@ def launch_seconds(work: Work, blocks: int, fitted: Parameters) -> float:
     waits, in_turn = times.pop(WAITS), times.pop(IN_TURN)
     independent = queued(together(times.values(), fitted.overlap), waits, fitted.parts * blocks)
     return queued(independent, in_turn, blocks)
+
+
+def seconds_of_waits(work: Work, blocks: int, fitted: Parameters) -> float:
+    """Return the time that a launch would not take without waits."""
+    return launch_seconds(work, blocks, fitted) - launch_seconds({**work, WAITS: {}, IN_TURN: {}}, blocks, fitted)
 
 
 def _weighted(work: Work, unit: str, fitted: Parameters) -> float:

@@ -41,18 +41,26 @@ UNITS = {
     "start": "the start of a launch",
 }
 _LISTS = ("reasons", "findings", "violations")
-_TIME = ("seconds", "low", "high", "limiter")
+_TIME = ("seconds", "low", "high", "limiter", "share")
 _SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
 
 
 @dataclass(frozen=True)
 class PredictedTime:
-    """The predicted time of a product, the interval around it, and the unit that limits it, in words."""
+    """The predicted time of a product.
+
+    Attributes:
+        seconds: the time.
+        low, high: the interval around it.
+        limiter: the unit that limits it, in words.
+        share: the part of its peak rate that this unit reaches; None of waits and starts.
+    """
 
     seconds: float
     low: float
     high: float
     limiter: str
+    share: float | None = None
 
     @property
     def interval(self) -> Interval:
@@ -154,7 +162,8 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         several = with_exchange(reasons(observation), observation, 0.0, requested, device, kernel, phases)
     else:
         limiter = UNITS.get(prediction.limiter, prediction.limiter)
-        why = replace(why, predicted=PredictedTime(prediction.seconds, prediction.low, prediction.high, limiter))
+        interval = prediction.seconds, prediction.low, prediction.high
+        why = replace(why, predicted=PredictedTime(*interval, limiter, prediction.share))
         several = reasons(observation, evidence, prediction.seconds)
         several = with_exchange(several, observation, prediction.seconds, requested, device, kernel, phases)
         several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)

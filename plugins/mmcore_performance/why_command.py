@@ -174,6 +174,7 @@ def summary(found: Why) -> str:
         return found.reasons[0].kind
     if found.predicted is None:
         return _NONE
-    limiter = found.predicted.limiter
+    limiter, share = found.predicted.limiter, found.predicted.share
     waste = "the waits are the waste" if limiter == UNITS[WAITS] else _NONE
-    return f"{waste}; it is limited by {limiter}{'; try ' * bool(found.advice)}{found.advice}"
+    reached = "" if share is None else f", of whose peak it is predicted to reach {100 * share:.0f} %"
+    return f"{waste}; it is limited by {limiter}{reached}{'; try ' * bool(found.advice)}{found.advice}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mmcore_cuda.occupancy.theoretical import occupancy
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_performance.evidence import Evidence, Traffic
-from mmcore_performance.prediction import WAITS
+from mmcore_performance.prediction import WAITS, predict
 from mmcore_performance.why import UNITS, PredictedTime, Why
 from mmcore_performance.why_command import details
 from mmcore_performance.without_waste import advice
@@ -52,10 +53,34 @@ def test_fewer_bytes_are_advised_where_fewer_would_do() -> None:
     assert advice(often, "tensor") == ""
 
 
-def test_waits_that_nothing_hides_are_a_waste() -> None:
+def test_waits_beside_a_unit_that_limits_are_advised_about_with_their_part_of_the_time() -> None:
+    busy = evidence(fmas=1 << 34)
+    several = advice(changed(busy, waits={"load": 1e8}), "fma")
+    assert re.fullmatch(r"loads of the next elements .* on these \(waits take about \d\d % of the time\)", several)
+    assert advice(changed(busy, waits={"load": 1e4}), "fma") == ""
+
+
+@pytest.mark.parametrize(
+    ("unit", "share", "words"),
+    [
+        (WAITS, None, f"the waits are the waste; it is limited by {UNITS[WAITS]}; try"),
+        (
+            "l2",
+            0.574,
+            "no waste found; it is limited by the L2 cache, of whose peak it is predicted to reach 57 %; try",
+        ),
+    ],
+)
+def test_waits_are_a_waste_and_a_unit_has_its_share_of_the_peak(unit: str, share: float | None, words: str) -> None:
     kernel = evidence().kernel
-    for unit, words in ((WAITS, "the waits are the waste"), ("l2", "no waste found")):
-        time = PredictedTime(1.0, 0.9, 1.1, UNITS[unit])
-        why = Why(kernel.name, "", {"m": 64, "n": 64, "k": 64}, "H200", True, time, advice="larger tiles")
-        (said,) = details(why, kernel)
-        assert str(said) == f"{words}; it is limited by {UNITS[unit]}; try larger tiles"
+    time = PredictedTime(1.0, 0.9, 1.1, UNITS[unit], share)
+    why = Why(kernel.name, "", {"m": 64, "n": 64, "k": 64}, "H200", True, time, advice="larger tiles")
+    assert Why.from_json(why.to_json()) == why
+    (said,) = details(why, kernel)
+    assert str(said) == f"{words} larger tiles"
+
+
+def test_the_share_of_a_peak_is_that_of_the_unit_that_limits() -> None:
+    prediction = predict(evidence(fmas=1 << 34))
+    assert prediction.share == prediction.busy[prediction.limiter] / prediction.seconds <= 1
+    assert replace(prediction, limiter=WAITS).share is None
