@@ -22,6 +22,7 @@ from mmcore_sources.cuda_file.inference.roles import matrices_of
 from mmcore_sources.cuda_file.inference.size_names import SIDES, usual_role
 from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
+from mmcore_sources.numba.launches import around, launches_of, outer_values
 from mmcore_sources.numba.sketch import Sketch, dimensions
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
@@ -30,7 +31,6 @@ from mmcore_sources.python_file.launch_bugs import launch_bugs
 from mmcore_sources.python_file.passed_arguments import transposed_views
 from mmcore_sources.python_file.program import PythonProgram
 from mmcore_sources.python_file.rounded_grids import rounded_up
-from mmcore_sources.python_file.values import ValueReader
 
 # A step over all blocks, unlike a loop along k that ends at the number of blocks.
 _GRID_STEP = re.compile(r"gridDim\.\w\s*\*|\*\s*gridDim|\+=?\s*\(?gridDim")
@@ -43,7 +43,7 @@ def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
     functions = {
         function.name: function for function in program.functions if kernel_decorator(program, function) is not None
     }
-    found = _launches(program, functions)
+    found = launches_of(program, functions)
     names = {launch.name for launch in found}
     return [
         FoundKernel(
@@ -60,49 +60,6 @@ def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
 
 def _axes(program: PythonProgram, function: ast.FunctionDef) -> dict[str, int]:
     return dimensions(function, program.imported_functions | {each.name: each for each in program.functions})
-
-
-def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> list[PythonLaunch]:
-    """Return the launches ``f[grid, block](…)`` and ``f.forall(n)(…)`` in the order of their lines."""
-    found = []
-    for call, scope in program.calls:
-        configured: ast.expr = call.func
-        if isinstance(configured, ast.Name) and configured.id not in functions:
-            assigned = program.value_of(configured.id, scope, call.lineno)
-            configured = assigned.value if assigned is not None else configured
-        match configured:
-            case ast.Subscript(ast.Name(word) | ast.Attribute(_, word), ast.Tuple([grid, block, *further])):
-                shared = further[1] if len(further) > 1 else None
-                if name := word if word in functions else _made_by(program, word, functions):
-                    found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
-            case ast.Call(ast.Attribute(ast.Name(word) | ast.Attribute(_, word), "forall")) if word in functions:
-                found.append(PythonLaunch(word, call.lineno, scope, None, None, tuple(call.args)))
-    return sorted(found, key=lambda each: each.line)
-
-
-def _made_by(program: PythonProgram, word: str, functions: Mapping[str, ast.FunctionDef]) -> str:
-    """Return the kernel inside the function whose call is assigned to a name: ``f = make(16)``; empty if none is."""
-    for assigned in program.named.get(word, []):
-        if isinstance(assigned.value, ast.Call) and isinstance(assigned.value.func, ast.Name):
-            for name, function in functions.items():
-                if any(outer.name == assigned.value.func.id for outer in _around(program, function)):
-                    return name
-    return ""
-
-
-def _around(program: PythonProgram, function: ast.FunctionDef) -> Sequence[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the functions around a function."""
-    return next(scope.functions for node, scope in program.scoped if node is function)
-
-
-def _outer_values(program: PythonProgram, function: ast.FunctionDef) -> dict[str, Any]:
-    """Return the values of the parameters of the functions around a kernel, as passed at the first call."""
-    reader, values = ValueReader(program), dict[str, Any]()
-    for outer in _around(program, function):
-        for parameter in outer.args.args:
-            if (passed := program.anywhere.get(parameter.arg)) is not None:
-                values[parameter.arg] = reader.value(passed.value, passed.scope, passed.line)
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _declared(
@@ -179,7 +136,7 @@ def _with_build(
     of_matrices = {roles[name]: count for name, count in axes.items()}
     decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
     fastmath = "fastmath=True" in decorator
-    kernel = replace(program.extracted(function), values=_outer_values(program, function))
+    kernel = replace(program.extracted(function), values=outer_values(program, function))
     build = NumbaBuild(kernel, parameters, of_matrices, arrays.contiguous, fastmath)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
@@ -271,9 +228,9 @@ def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, s
     used = {ast.unparse(each) for each in ast.walk(function) if isinstance(each, ast.Name | ast.Attribute)}
     constants = {
         outer.lineno: " ".join(
-            f"const int {name} = {value};" for name, value in _outer_values(program, function).items()
+            f"const int {name} = {value};" for name, value in outer_values(program, function).items()
         )
-        for outer in _around(program, function)[:1]
+        for outer in around(program, function)[:1]
     }
     for each in program.assignments:
         if not each.scope.functions and each.name in used and each.line < function.lineno:
