@@ -152,3 +152,87 @@ def test_a_transposed_view_is_named_at_its_launch(passed: str, warned: bool) -> 
     warning = f"line {line} passes {passed}, a transposed view: the program multiplies the transposed matrix"
     warnings = file_kernel({"file": written(program)}, {}).warnings
     assert [each for each in warnings if "transposed" in each] == [warning] * warned
+
+
+_TRANSPOSING = """
+import math
+import numpy as np
+from numba import cuda, float32
+T = 8
+@cuda.jit
+def product(A, B, C):
+    a, b = cuda.shared.array((T, T), float32), cuda.shared.array((T, T), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    along, down = cuda.blockIdx.y * T + tx, cuda.blockIdx.x * T + ty
+    m, n, k = SIZES
+    total = float32(0)
+    for t in range(0, k, T):
+        LOAD_A
+        LOAD_B
+        cuda.syncthreads()
+        for p in range(T):
+            total += a[ty, p] * b[p, tx]
+        cuda.syncthreads()
+    if row < m and col < n:
+        STORE = total
+"""
+_LAUNCH = """
+m, n, k = 300, 200, 100
+a, b = np.ones((SHAPE_A), np.float32), np.ones((SHAPE_B), np.float32)
+c = np.zeros((SHAPE_C), np.float32)
+product[(math.ceil(n / T), math.ceil(m / T)), (T, T)](a, b, c)
+"""
+
+
+def _transposing(matrices: str, text: str) -> str:
+    """Return a program whose kernel takes some matrices as transposed arrays."""
+    axes = {each: int(each in matrices) for each in "ABC"}
+    parts = {
+        "SIZES": f"C.shape[{axes['C']}], B.shape[{1 - axes['B']}], A.shape[{1 - axes['A']}]",
+        "LOAD_A": ("a[ty, tx] = A[row, t + tx] if row < m and t + tx < k else 0",
+                   "a[tx, ty] = A[t + ty, along] if along < m and t + ty < k else 0")[axes["A"]],
+        "LOAD_B": ("b[ty, tx] = B[t + ty, col] if t + ty < k and col < n else 0",
+                   "b[tx, ty] = B[down, t + tx] if t + tx < k and down < n else 0")[axes["B"]],
+        "STORE": ("C[row, col]", "C[col, row]")[axes["C"]],
+        **{f"SHAPE_{each}": ", ".join(sides[:: -1 if axes[each] else 1])
+           for each, sides in {"A": "mk", "B": "kn", "C": "mn"}.items()},
+    }  # fmt: skip
+    for word, part in parts.items():
+        text = text.replace(word, part)
+    return text
+
+
+@pytest.mark.parametrize("launch", ["", _LAUNCH])
+@pytest.mark.parametrize("matrices", ["", "A", "B", "C", "AB", "AC", "BC", "ABC"])
+def test_exchanged_subscripts_are_those_of_transposed_arrays(matrices: str, launch: str) -> None:
+    kernel = file_kernel({"file": written(_transposing(matrices, _TRANSPOSING + launch))}, {}).kernel
+    assert isinstance(kernel.build, NumbaBuild)
+    assert (kernel.build.transposed, kernel.column_major) == (frozenset(matrices), matrices)
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    ("matrices", "launch", "replaced", "options", "answer"),
+    [
+        ("AB", "", (), "", "TEST PASS"),
+        ("BC", _LAUNCH, (), "", "TEST PASS"),
+        ("B", "", (), "--column-major B", "TEST PASS"),
+        ("B", "", (), "--column-major=", "TEST FAIL"),
+        ("", "", (), "--column-major B", "TEST FAIL"),
+        ("B", _LAUNCH, ("SHAPE_B", "k, n"), "", "TEST FAIL"),
+        ("", _LAUNCH, ("SHAPE_B", "n, k"), "", "TEST FAIL"),
+        ("B", _LAUNCH, ("SHAPE_B", "k, n", "(a, b, c)", "(a, b.T, c)"), "", "TEST PASS"),
+        ("B", "", ("SIZES", "C.shape[0], B.shape[1], A.shape[1]"), "", "TEST FAIL"),
+        ("B", "", ("SIZES", "C.shape[0], C.shape[1], A.shape[1]"), "", "TEST FAIL"),
+    ],
+)
+def test_an_array_has_the_shape_that_program_or_subscripts_show(
+    matrices: str, launch: str, replaced: tuple[str, ...], options: str, answer: str
+) -> None:
+    text = _TRANSPOSING + launch
+    for old, new in zip(replaced[::2], replaced[1::2], strict=True):
+        text = text.replace(old, new)
+    size = ("--size", "41x21x35", "--device", "emulator")
+    result = command("run", written(_transposing(matrices, text)), *size, *options.split())
+    assert result.stdout.splitlines()[-1] == answer

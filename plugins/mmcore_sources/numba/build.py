@@ -37,6 +37,7 @@ class NumbaBuild:
         contiguous: False if its signature says that arrays may have gaps.
         fastmath: True if it is compiled with ``fastmath=True``.
         sizes: the roles of the module's numbers that are the product's sizes, by name.
+        transposed: the matrices whose arrays have exchanged axes.
     """
 
     function: FunctionInFile
@@ -45,6 +46,7 @@ class NumbaBuild:
     contiguous: bool = True
     fastmath: bool = False
     sizes: Mapping[str, str] = field(default_factory=dict)
+    transposed: frozenset[str] = frozenset()
     names: ClassVar = {f"__{name}()": f"cuda.{name}()" for name in ("syncthreads", "syncwarp", "threadfence")}
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
@@ -140,8 +142,8 @@ class NumbaBuild:
         if argument not in MATRICES:
             return types.int64
         element = problem.output if argument == "C" else problem.dtype
-        by_columns = argument in problem.column_major and self.axes[str(argument)] == 2
-        layout = ("F" if by_columns else "C") if self.contiguous else "A"
+        by_columns = (argument in problem.column_major) != (argument in self.transposed)
+        layout = ("F" if by_columns and self.axes[str(argument)] == 2 else "C") if self.contiguous else "A"
         return types.Array(getattr(types, element), self.axes[str(argument)], layout)
 
 
@@ -168,6 +170,7 @@ class ArrayLaunch(LaunchText):
 
     parameters: tuple[Argument, ...] = ()
     axes: Mapping[str, int] | None = None
+    transposed: frozenset[str] = frozenset()
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         passed = [part for each in self.parameters for part in self._parts(each, problem)]
@@ -178,10 +181,11 @@ class ArrayLaunch(LaunchText):
         if argument not in MATRICES:
             return [Scalar(argument, "int64") if isinstance(argument, str) else argument]
         matrix = str(argument)
-        rows, columns = problem.shape(matrix)
+        sides, is_transposed = problem.shape(matrix), matrix in self.transposed
+        rows, columns = sides[::-1] if is_transposed else sides
         itemsize = dtype_named(problem.output if matrix == "C" else problem.dtype).itemsize
         shape, strides = [rows, columns], [columns * itemsize, itemsize]
-        if matrix in problem.column_major:
+        if (matrix in problem.column_major) != is_transposed:
             strides = [itemsize, rows * itemsize]
         if (self.axes or {}).get(matrix) == 1:
             shape, strides = [rows * columns], [itemsize]

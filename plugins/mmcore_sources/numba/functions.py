@@ -24,6 +24,9 @@ from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, k
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.launches import around, launches_of, outer_values
 from mmcore_sources.numba.sketch import Sketch, dimensions
+from mmcore_sources.numba.sketch_sizes import PARAMETERS, passed_sizes, with_sizes
+from mmcore_sources.numba.subscripts import Subscripts
+from mmcore_sources.numba.transposed_arrays import TransposedArrays, transposed_arrays
 from mmcore_sources.python_file.fills import fills
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown, one_word
@@ -34,8 +37,6 @@ from mmcore_sources.python_file.rounded_grids import rounded_up
 
 # A step over all blocks, unlike a loop along k that ends at the number of blocks.
 _GRID_STEP = re.compile(r"gridDim\.\w\s*\*|\*\s*gridDim|\+=?\s*\(?gridDim")
-# Sizes as parameters of a sketch, under names whose roles are clear.
-_PARAMETERS = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
 
 
 def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
@@ -73,27 +74,68 @@ def _declared(
     types = {name: words.get(arrays.types[name], "float") for name in axes}
     sketch = Sketch(function, axes, types, {each.name for each in program.imported if each.value is not None})
     roles = _roles(sketch, names, given)
+    transposed = _transposed(program, sketch, roles, arrays, found, given)
     constants = _size_constants(program, function)
-    lines = _with_sizes(sketch.lines(tuple(_PARAMETERS.values())), roles, constants)
+    named = {name: transposed.sides[role] for name, role in roles.items() if role in SIDES}
+    lines = with_sizes(sketch.lines(tuple(PARAMETERS.values())), named, constants)
     lines = _constants(program, function) | lines
     passed: tuple[str, ...] = ()
     for launch in found[:1]:
-        sizes, passed = _sizes(program, launch, [name if axes.get(name) == 2 else "" for name in names], roles)
+        sizes, passed = passed_sizes(program, launch, [name if axes.get(name) == 2 else "" for name in names], named)
         host = {launch.line: HostWriter(program).launch(replace(launch, sizes=sizes), passed)}
         for line, statement in (*fills(program, launch).items(), *host.items()):
             lines[line] = f"{lines.get(line, '')} {statement}"
     path = program.placed(function.lineno)
-    taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *_PARAMETERS]}
+    taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *PARAMETERS]}
     text = "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
-    by_columns = "".join(sorted(roles[name] for name in arrays.by_columns))
-    if by_columns and "column_major" not in given:
-        taken["column_major"] = by_columns
+    by_columns = {roles[name] for name in arrays.by_columns} ^ transposed.matrices
+    if "column_major" not in given and (by_columns or _has_axes(axes)):
+        taken["column_major"] = "".join(sorted(by_columns))
     inferred = infer(path, text, taken)
     loops = _GRID_STEP.search(text) is not None
     inferred = replace(inferred, bugs=launch_bugs(program, found, translated_bugs(text, inferred), loops=loops))
     square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
     inferred = _with_build(program, function, inferred, arrays, roles, found, square=square or len(constants) == 1)
-    return _with_constants(inferred, constants)
+    return _with_transposed(_with_constants(inferred, constants), transposed)
+
+
+def _transposed(
+    program: PythonProgram,
+    sketch: Sketch,
+    roles: Mapping[str, str],
+    arrays: ArrayTypes,
+    found: Sequence[PythonLaunch],
+    given: Mapping[str, Any],
+) -> TransposedArrays:
+    """Return the matrices that a kernel takes as transposed arrays, which the user may give.
+
+    An array that the program stores by columns itself has the shape of its matrix then.
+    """
+    matrices = {role: name for name, role in roles.items() if role in SIDES and sketch.axes.get(name) == 2}
+    if "column_major" in given:
+        by_columns = {roles[name] for name in arrays.by_columns}
+        return TransposedArrays(frozenset(given["column_major"]) & matrices.keys() - by_columns, is_given=True)
+    names = [each.arg for each in sketch.function.args.args]
+    return transposed_arrays(program, names, Subscripts(_body(sketch), matrices), found)
+
+
+def _body(sketch: Sketch) -> Body:
+    lines = sketch.lines()
+    return Body(read_program("\n".join(lines[line] for line in sorted(lines))).functions[0])
+
+
+def _has_axes(axes: Mapping[str, int]) -> bool:
+    """Return whether all arrays have two axes, so that their storage does not follow from the indexes."""
+    return set(axes.values()) == {2}
+
+
+def _with_transposed(inferred: Inferred, transposed: TransposedArrays) -> Inferred:
+    """Return a declaration whose launch and build exchange the axes of transposed arrays."""
+    matrices, attributes = transposed.matrices, dict(inferred.attributes)
+    attributes |= {name: replace(attributes[name], transposed=matrices) for name in ("build", "launch")}
+    attributes["title"] += "".join(f", read as {each}" for each in transposed.unusual)
+    unusual = (*inferred.unusual, *transposed.unusual)
+    return replace(inferred, attributes=attributes, unusual=unusual, notes=(*inferred.notes, *transposed.notes))
 
 
 def _size_constants(program: PythonProgram, function: ast.FunctionDef) -> dict[str, str]:
@@ -106,7 +148,7 @@ def _size_constants(program: PythonProgram, function: ast.FunctionDef) -> dict[s
     used -= {each.arg for each in function.args.args}
     of_module = {each.name for each in program.assignments if not each.scope.functions and each.line < function.lineno}
     sizes = {name: usual_role(name) for name in sorted(used & of_module)}
-    sizes = {name: role for name, role in sizes.items() if role in _PARAMETERS}
+    sizes = {name: role for name, role in sizes.items() if role in PARAMETERS}
     return dict.fromkeys(sizes, "n") if len(sizes) == 1 else sizes
 
 
@@ -192,9 +234,8 @@ def _roles(sketch: Sketch, names: Sequence[str], given: Mapping[str, Any]) -> di
                 f"--args names {len(given['args'])} arguments, but {sketch.function.name} takes {', '.join(names)}"
             )
         return dict(zip(names, map(str.strip, given["args"]), strict=True))
-    lines = sketch.lines()
-    (function, *_) = read_program("\n".join(lines[line] for line in sorted(lines))).functions
-    roles = {name: matrix for matrix, name in matrices_of(function, Body(function)).items()}
+    body = _body(sketch)
+    roles = {name: matrix for matrix, name in matrices_of(body.function, body).items()}
     scalars = [name for name in names if name not in roles]
     for name in scalars:
         word = name.casefold()
@@ -205,22 +246,6 @@ def _roles(sketch: Sketch, names: Sequence[str], given: Mapping[str, Any]) -> di
             )
         roles[name] = role
     return roles
-
-
-def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str], constants: Mapping[str, str]) -> dict[int, str]:
-    """Return a sketch with its parameters for sizes in place of its arrays' sides and of constants that are sizes."""
-
-    def size(match: re.Match[str]) -> str:
-        role = roles.get(match[1], "")
-        return _PARAMETERS[SIDES[role][int(match[2])]] if role in SIDES else match[0]
-
-    def constant(match: re.Match[str]) -> str:
-        return _PARAMETERS[constants[match[0]]] if match[0] in constants else match[0]
-
-    return {
-        line: re.sub(r"\b[A-Za-z]\w*", constant, re.sub(r"\b(\w+)_shape_([01])\b", size, text))
-        for line, text in lines.items()
-    }
 
 
 def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, str]:
@@ -240,31 +265,3 @@ def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, s
                 continue
             constants[each.line] = f"{constants.get(each.line, '')} const int {one_word(each.name)} = {value};"
     return constants
-
-
-def _sizes(
-    program: PythonProgram, launch: PythonLaunch, names: Sequence[str], roles: Mapping[str, str]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the sides of the host's arrays of two axes by their names, and m, n and k as the host writes them.
-
-    ``names`` are the parameters that get the launch's arguments, "" for other arrays and numbers.
-    """
-    writer = HostWriter(program)
-    sides: dict[str, dict[str, str]] = {}
-    for name, argument in zip(names, launch.arguments, strict=False):
-        if (role := roles.get(name, "")) in SIDES:
-            for axis, size in enumerate(SIDES[role]):
-                shape = ast.Subscript(ast.Attribute(argument, "shape"), ast.Constant(axis))
-                try:
-                    text = writer.number(shape, launch.scope, launch.line)
-                except Unknown:
-                    continue
-                sides.setdefault(size, {})[re.sub(r"\W", "_", f"{ast.unparse(argument)}_shape_{axis}")] = text
-    passed = {size: next(iter(several.values())) for size, several in sides.items()}
-    declared = {
-        name: passed[size]
-        for size, several in sides.items()
-        for name in (*several, *(text for text in several.values() if text.isidentifier()))
-        if name != passed[size]
-    }
-    return declared, tuple(passed.get(size, "unknown") for size in _PARAMETERS)

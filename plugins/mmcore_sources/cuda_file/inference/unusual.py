@@ -98,8 +98,8 @@ def unusual_readings(
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks, line, advice)
     by_map = any(isinstance(each, TensorMap) for each in roles.arguments)
     if columns in ("A", "B", "AB") or (columns and by_map):
-        match = _TRANSPOSES["A" if columns == "A" else "B"].search(text) or _BY_COLUMNS.search(text)
-        evidence = BY_MAP if by_map else f'the word "{match[0]}"' if match else ""
+        word = transposing_word("A" if columns == "A" else "B", text)
+        evidence = BY_MAP if by_map else f'the word "{word}"' if word else ""
         evidence = evidence or chosen or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
         if not evidence and columns == "B" and is_b_k_major(_COMMENT.sub(" ", text)):
             evidence = "wgmma with K-major tiles of B"
@@ -112,6 +112,12 @@ def unusual_readings(
         evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
         usual = {"column_major": ""}
         yield Unusual("matrices stored by columns", "matrices stored by rows", usual, "--column-major ABC", evidence)
+
+
+def transposing_word(matrix: str, text: str) -> str:
+    """Return the first word of a source that says that a matrix is transposed or stored by columns; "" without one."""
+    match = _TRANSPOSES[matrix].search(text) or _BY_COLUMNS.search(text)
+    return match[0] if match else ""
 
 
 def _first_side_of_b(launch: HostLaunch, body: Body, roles: Roles) -> str:
