@@ -236,3 +236,56 @@ def test_an_array_has_the_shape_that_program_or_subscripts_show(
     size = ("--size", "41x21x35", "--device", "emulator")
     result = command("run", written(_transposing(matrices, text)), *size, *options.split())
     assert result.stdout.splitlines()[-1] == answer
+
+
+_COUNTED = """
+import math
+import numpy as np
+from numba import cuda, float32
+T = 8
+@cuda.jit
+def product(A, B, C):
+    a, b = cuda.shared.array((T, T), float32), cuda.shared.array((T, T), float32)
+    row, col = cuda.grid(2)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    blocks = cuda.gridDim.x
+    total = float32(0)
+    for t in range(blocks):
+        a[x, y] = A[row, y + t * T] if row < A.shape[0] and y + t * T < A.shape[1] else 0
+        b[x, y] = B[x + t * T, col] if x + t * T < B.shape[0] and col < B.shape[1] else 0
+        cuda.syncthreads()
+        for p in range(T):
+            total += a[x, p] * b[p, y]
+        cuda.syncthreads()
+    if row < C.shape[0] and col < C.shape[1]:
+        C[row, col] = total
+n = 500
+a, b, c = np.ones((n, n), np.float32), np.ones((n, n), np.float32), np.zeros((n, n), np.float32)
+product[(math.ceil(n / T), math.ceil(n / T)), (T, T)](a, b, c)
+"""
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    ("replaced", "options", "answer"),
+    [
+        ((), "", "TEST PASS if m = n = k"),
+        ((), "--size 20x12x40", "TEST FAIL"),
+        (("range(blocks)", "range((A.shape[1] + T - 1) // T)"), "", "TEST PASS"),
+        (("range(blocks)", "range((A.shape[1] + T - 1) // T)"), "--size 20x12x40", "TEST PASS"),
+        (("row < A.shape[0] and y + t * T < A.shape[1]", "True"), "", "TEST FAIL"),
+        (
+            ("np.ones((n, n), np.float32), np.ones((n, n)", "np.ones((n, 90), np.float32), np.ones((90, n)"),
+            "",
+            "TEST FAIL",
+        ),
+    ],
+)
+def test_a_kernel_that_counts_blocks_is_right_where_its_program_multiplies_squares(
+    replaced: tuple[str, ...], options: str, answer: str
+) -> None:
+    text = _COUNTED
+    for old, new in zip(replaced[::2], replaced[1::2], strict=True):
+        text = text.replace(old, new)
+    result = command("run", written(text), "--device", "emulator", *options.split())
+    assert result.stdout.splitlines()[-1] == answer

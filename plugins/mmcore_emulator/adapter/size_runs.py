@@ -166,10 +166,11 @@ class SizeRuns:
         yield from itertools.islice(self._sizes, len(early), None)
 
     def _of_program(self, usual: Problem) -> Iterator[Size]:
-        """Yield sizes that the kernel's own program uses, if the first usual size is none: a square, and no square."""
+        """Yield sizes that the kernel's own program uses, if the first usual size is none: squares, and no square."""
         if not self._kernel.in_program(usual, self._config):
             with contextlib.suppress(MmcoreError):
                 yield Size(self._kernel.square_problem(_LEAST_OF_PROGRAM, self._config), "a size that its program uses")
+            yield from self._sizes.squares_of_program()
             yield from self._sizes.unequal_of_program()
 
     def _functions(self, planned: Plan) -> dict[str, Function]:

@@ -6,11 +6,12 @@ import bisect
 import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
 from mmcore.errors import MmcoreError
+from mmcore.kernel.constraints import equal_sizes
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import known_tile
 from mmcore.kernel.problem import Problem
@@ -128,15 +129,24 @@ class UsualSizes(AllowedSizes):
         """
         yield from (usual := list(self._tiles()))
         if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
-            tile, known = max(self.tile), {each.problem.n for each in usual}
-            remainder = tile // 2 + 3
-            for leasts in ((2 * tile, tile), (2 * tile + remainder, tile + remainder, remainder), (1,)):
-                squares = [*self._squares(leasts)]
-                is_square = all(each.m == each.n == each.k for each in squares)
-                why = "a square" if is_square else "sizes that its source can be compiled for"
-                found = [*self.first(why, ((each.m, each.n, each.k) for each in squares if each.n not in known))]
-                known |= {each.problem.n for each in found}
-                yield from found
+            yield from self._further_squares({each.problem.n for each in usual})
+
+    def squares_of_program(self) -> Iterator[Size]:
+        """Yield squares with and without remainders if the kernel's own program uses nothing but squares."""
+        if equal_sizes(self.kernel.program_sizes) == "mnk":
+            yield from self._further_squares(set())
+
+    def _further_squares(self, known: Set[int]) -> Iterator[Size]:
+        """Yield squares with and without remainders, other than the known ones."""
+        tile = max(self.tile)
+        remainder = tile // 2 + 3
+        for leasts in ((2 * tile, tile), (2 * tile + remainder, tile + remainder, remainder), (1,)):
+            squares = [*self._squares(leasts)]
+            is_square = all(each.m == each.n == each.k for each in squares)
+            why = "a square" if is_square else "sizes that its source can be compiled for"
+            found = [*self.first(why, ((each.m, each.n, each.k) for each in squares if each.n not in known))]
+            known = known | {each.problem.n for each in found}
+            yield from found
 
     def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile

@@ -94,9 +94,26 @@ def _declared(
     inferred = infer(path, text, taken)
     loops = _GRID_STEP.search(text) is not None
     inferred = replace(inferred, bugs=launch_bugs(program, found, translated_bugs(text, inferred), loops=loops))
-    square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
-    inferred = _with_build(program, function, inferred, arrays, roles, found, square=square or len(constants) == 1)
+    if len(set(passed)) == 1 and "gridDim" in "".join(lines.values()):  # blocks may be counted along one side alone
+        inferred = _with_squares(inferred, "program_sizes")
+    inferred = _with_build(program, function, inferred, arrays, roles, found)
+    if len(constants) == 1 or _gets_one_size(function, roles):
+        note = Note("sizes", "m = n = k", "the kernel gets one size", "none")
+        inferred = replace(_with_squares(inferred, "constraints"), notes=(*inferred.notes, note))
     return _with_transposed(_with_constants(inferred, constants), transposed)
+
+
+def _with_squares(inferred: Inferred, constraints: str) -> Inferred:
+    """Return a declaration with squares among its ``constraints``, or among those of its program's sizes."""
+    several = (*inferred.attributes[constraints], Square())
+    return replace(inferred, attributes={**inferred.attributes, constraints: several})
+
+
+def _gets_one_size(function: ast.FunctionDef, roles: Mapping[str, str]) -> bool:
+    """Return whether a kernel gets no m, n and k: neither as numbers nor as the shapes of its arrays."""
+    sizes = {role for role in roles.values() if role in SIZES}
+    of_shapes = any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(function))
+    return bool(sizes) and not of_shapes and not {"m", "n", "k"} <= sizes
 
 
 def _transposed(
@@ -168,8 +185,6 @@ def _with_build(
     arrays: ArrayTypes,
     roles: Mapping[str, str],
     found: Sequence[PythonLaunch],
-    *,
-    square: bool,
 ) -> Inferred:
     """Return a declaration whose code Numba builds."""
     axes = _axes(program, function)
@@ -184,23 +199,18 @@ def _with_build(
     rule: LaunchText = attributes["launch"]
     up = rounded_up(program, found[0]) if found else ""
     launch = ArrayLaunch(rule.grid, rule.shared_bytes, rounded_up=up, parameters=parameters, axes=of_matrices)
-    sizes = {role for role in roles.values() if role in SIZES}
-    of_shapes = any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(function))
-    square |= bool(sizes) and not of_shapes and not {"m", "n", "k"} <= sizes
     attributes |= {
         "entry": "",
         "arguments": parameters,
         "launch": launch,
         "build": build,
         **program.source_of(function.lineno),
-        "constraints": (*attributes["constraints"], *[Square()] * square),
     }
     shown = ", ".join(roles[name] if roles[name] == name else f"{name}={roles[name]}" for name in names)
     types = ", ".join(dict.fromkeys(arrays.types[name] for name in axes))
     notes = [
         Note("arguments", shown, "C is the array that is stored to", "--args"),
         Note("arrays", types, arrays.why, "--dtype, --output", arrays.guessed),
-        *[Note("sizes", "m = n = k", "the kernel gets one size", "none")] * square,
         *(note for note in inferred.notes if note.what != "arguments"),
     ]
     warnings = (*inferred.warnings, *mixed_types(arrays, roles, found), *transposed_views(program, found))
