@@ -50,6 +50,7 @@ _OF_PROGRAM = "UnknownValue"
 """The error of a source that compiles with values that only a run of its program computes."""
 
 _UNKNOWN = re.compile(r"\nError: (the emulator does not know .*)")
+_INFERRED = re.compile(r"^inferred from .*?(?=\n\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIXES = re.compile(r"is not what the source fixes, m×n×k = ([\d×]+);")
 _UNINSTALLED = re.compile(r"\bpython -m pip install 'mmcore-cuda\[\w+\]'")
 _FOLDERS = re.compile(
@@ -110,6 +111,12 @@ class Answer:
         """The instruction or feature that the emulator lacks for the kernel, as a clause; empty if it lacks none."""
         found = None if self.document else _UNKNOWN.search(f"\n{self.message}")
         return found[1] if found else ""
+
+    @property
+    def inferred(self) -> str:
+        """The lines on what is inferred from the source, such as the grid; empty without any."""
+        found = _INFERRED.search(self.message)
+        return found[0].rstrip() if found else ""
 
     @property
     def lacks_package(self) -> bool:

@@ -158,7 +158,8 @@ def _reference(task: Task, runs: Runs) -> Answers:
             advice = [f"hint: {each}; options = [...] of the task takes it" for each in meant]
             advice += [each for each in hints(task, run.answers) if each.startswith("hint: ")]
             said = f"the reference {task.reference.name} does not meet its own rubric: {reason}"
-            raise InvalidProblem("\n".join([said, *advice]))
+            inferred = next(filter(None, (each.inferred for each in run.answers.values())), "")
+            raise InvalidProblem("\n".join(filter(None, [said, inferred, *advice])))
     return run.answers
 
 

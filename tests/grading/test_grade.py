@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -274,6 +275,9 @@ def test_submissions_compute_the_product_of_the_reference(tmp_path: Path) -> Non
     (tmp_path / "reference.cu").write_text(transposed)  # nothing says that it is B transposed
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "the reference reference.cu does not meet its own rubric: shown-sizes: unusual-reading: " in refused.stderr
+    assert re.search(
+        r"\ninferred from reference.cu, .*\n(?:  .*\n)*  --column-major +storage of B by columns", refused.stderr
+    )
     assert "\nhint: --column-major B if this is meant; options = [...] of the task takes it\n" in refused.stderr
 
 
