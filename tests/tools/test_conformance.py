@@ -704,6 +704,13 @@ def test_the_largest_multiple_that_explains_failures_is_named(config: dict[str, 
     assert [name for name, _ in groups([with_config(each, config) for each in outcomes])] == [common]
 
 
+def test_sizes_that_no_failure_sets_apart_are_named_together() -> None:
+    failed = ((129, 130, 1), (129, 131, 33), (65, 129, 35))
+    outcomes = outcomes_by_size(passed=((128, 128, 8), (128, 64, 24), (64, 128, 64)), failed=failed)
+    ((common, _),) = groups(outcomes)
+    assert common == "m not a multiple of 64 and n not a multiple of 64 and k not a multiple of 8"
+
+
 def test_a_multiple_may_be_a_parameter_that_differs_from_config_to_config() -> None:
     eight = outcomes_by_size(passed=((64, 64, 8), (64, 64, 24)), failed=((64, 64, 4), (64, 64, 12)))
     four = outcomes_by_size(passed=((64, 64, 4), (64, 64, 12)), failed=((64, 64, 6),))

@@ -155,18 +155,26 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
 def _of_largest_step(common: str, rivals: Set[str], failures: Sequence[Outcome]) -> str:
     """Return a condition such as "k not a multiple of 2" with the largest number that holds for as many failures.
 
-    The parameter of the config that has this value is named, too: "k not a multiple of 8 = BK".
+    The parameter of the config that has this value is named, too: "k not a multiple of 8 = BK". Where the same holds
+    for other sizes, they are named as well, as any of them may be the cause.
     """
     names, off, _ = common.partition(_OFF)
+    several = "mnk" if names in "mnk" else [names]
+    conditions = [_largest_step(each, rivals, failures) for each in several] if off else []
+    return " and ".join(filter(None, conditions)) or common
+
+
+def _largest_step(names: str, rivals: Set[str], failures: Sequence[Outcome]) -> str:
+    """Return the condition of the largest number that divides some sizes in none of the failures; "" without one."""
     steps = [int(step) for text in rivals if (step := text.removeprefix(names + _OFF)).isdecimal()]
-    if not off or not steps:
-        return common
+    if not steps:
+        return ""
     largest = max(steps)
     configs = [each.case.cell.config for each in failures if each.case]
     parameters = [name for name in configs[0] if all(config.get(name) == largest for config in configs)]
     of_size = [name for name in parameters if name.lower().endswith(names)]
     known = of_size or parameters
-    return f"{names}{off}{largest}" + (f" = {known[0]}" if len(known) == 1 else "")
+    return f"{names}{_OFF}{largest}" + (f" = {known[0]}" if len(known) == 1 else "")
 
 
 def are_remainders_of_k(failures: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
