@@ -401,11 +401,12 @@ def test_a_task_names_the_kernel_of_a_students_file_with_several(tmp_path: Path)
 
     task.write_text(text)
     reason = "two.cu has 2 kernels, naive, tiled; the table [entry] of the task can name a student's kernel"
-    said = f"not graded: two; {tmp_path / 'report' / 'index.html'} has the reasons\n"
+    races = "hazards: not looked for: without no-hazards or any-size in the rubric, a race costs no points\n"
+    said = f"{races}not graded: two; {tmp_path / 'report' / 'index.html'} has the reasons\n"
     assert graded() == (2, None, {f"not graded: {reason}"}, said)
     assert "<dt>not graded</dt><dd>two</dd>" in (tmp_path / "report" / "index.html").read_text()
     task.write_text(f'{text}[entry]\ntwo = "tiled"\nlate = "tiled"\n')
-    assert graded() == (0, 5, {""}, "entry names students without a submission: late\n")
+    assert graded() == (0, 5, {""}, f"entry names students without a submission: late\n{races}")
 
 
 def test_a_changed_rubric_grades_what_is_stored(tmp_path: Path) -> None:

@@ -221,14 +221,15 @@ def test_padded_rows_save_what_was_said_if_loads_stay_joined(tmp_path: Path) -> 
         (tmp_path / "mm.cu").write_text(kernel_source("register_tile", ROW=row, ALIGNED=aligned))
         documents.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
     bare, padded, aligned = documents
-    conflicts, narrow = (each["reasons"][0] for each in (bare, padded))
-    assert (conflicts["kind"], narrow["kind"]) == ("bank conflicts", "narrow loads")
+    conflicts = bare["reasons"][0]
+    (narrow,) = (each for each in padded["reasons"] if each["kind"] == "narrow loads")
+    assert conflicts["kind"] == "bank conflicts"
     assert "by 16 bytes and declare it __align__(16)" in conflicts["advice"]
     assert "elements of a one by one" in narrow["sentence"]
     for reason, before in ((conflicts, bare), (narrow, padded)):
         assert reason["gain"] == pytest.approx(1 - aligned["seconds"] / before["seconds"], abs=0.02)
     wide = [reason["kind"] for reason in bare["reasons"] if reason["line"] != conflicts["line"]]
-    assert wide == [], "loads of b that are as many passes if they are wide"
+    assert "narrow loads" not in wide, "loads of b that are as many passes if they are wide"
 
 
 @pytest.mark.parametrize("element", ["float", "int"])
