@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
 from tests.command_line import mmcore as command
 from tests.tables import section_of
+from tests.wrong_kernels import kernel
 
 KERNELS = (
     "naive",
@@ -462,3 +464,12 @@ def test_the_second_of_two_equal_values_is_the_next_one(stores: str, changes: li
     text = f"__global__ void f(float *c, int i) {{ float s[9][9], one = 0, two = 0; two += 1; {stores} }}"
     edits = copied_values(text.encode(), device_nodes(text, "f"))
     assert [each.what for each in edits] == changes
+
+
+def test_a_changed_loop_is_not_unrolled_for_all_of_its_turns(tmp_path: Path) -> None:
+    """A compiler takes minutes for thousands of turns, and no time limit ends it."""
+    pragmas = ("#pragma unroll", "#  pragma unroll  // all", '_Pragma("unroll")', "#pragma unroll 4", "#pragma once")
+    changed = trial.with_limited_unrolling(kernel(tmp_path, text="\n".join(pragmas)))
+    limited = ("#pragma unroll 32", "#  pragma unroll 32  // all", '_Pragma("unroll 32")', *pragmas[3:])
+    assert changed.text == "\n".join(limited)
+    assert trial.with_limited_unrolling(replace(changed, text="")).text == ""

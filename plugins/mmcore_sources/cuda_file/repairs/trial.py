@@ -33,6 +33,8 @@ from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT, TRIED, Search
 from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 
 _MOST = 60  # changes that are tried
+_MOST_UNROLLED = 32  # turns of a loop
+_UNROLL = re.compile(r"(?:#[ \t]*pragma[ \t]+unroll|_Pragma\(\"unroll)(?=[ \t]*(?:$|//|/\*|\"\)))", re.MULTILINE)
 ALL_SECONDS = 30.0
 """The seconds of all runs."""
 FEW_SECONDS = 5.0
@@ -169,12 +171,20 @@ def first_right(cells: Sequence[Cell], changed: Iterable[tuple[Kernel, str]], se
         if time.monotonic() > begin + seconds:
             break
         tried += 1
-        if where := where_right(cells, kernel):
+        if where := where_right(cells, with_limited_unrolling(kernel)):
             yield f"{REPAIRED} {where} with {what}"
             return
     if seconds > FEW_SECONDS and (took := time.monotonic() - begin) >= FEW_SECONDS:
         changes = "1 change" if tried == 1 else f"{tried} changes"
         yield f"{TRIED} {changes} of the source for {took:.0f} s: {NONE_RIGHT}"
+
+
+def with_limited_unrolling(kernel: Kernel) -> Kernel:
+    """Return a kernel of a text whose loops are unrolled a limited number of times.
+
+    A change may give a loop so many turns that the compiler takes minutes to unroll it, which no time limit ends.
+    """
+    return replace(kernel, text=_UNROLL.sub(rf"\g<0> {_MOST_UNROLLED}", kernel.text)) if kernel.text else kernel
 
 
 def _different(changed: Iterable[tuple[Kernel, str]]) -> Iterator[tuple[Kernel, str]]:
