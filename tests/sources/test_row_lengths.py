@@ -122,3 +122,32 @@ int main()
     result = command("run", "counted.cu", "--device", "emulator", "--quiet")
     last = "TEST FAIL" if verdict else "TEST PASS if m and n are multiples of 8"
     assert (result.exit_code, last in result.output) == (verdict, True), result.output
+
+
+@pytest.mark.parametrize("column_major", [None, "B"])
+@pytest.mark.parametrize(
+    ("names", "local", "found"),
+    [
+        ("hA hB w", "hA hB w", ["m", "n", "k"]),
+        ("rowsA rowsB cols", "M N K", ["m", "n", "k"]),
+        ("heightA width heightB", "M K N", ["m", "k", "n"]),
+    ],
+)
+def test_rows_of_a_transposed_b_are_the_columns_of_c(
+    names: str, local: str, found: list[str], column_major: str | None
+) -> None:
+    first, second, third = names.split()
+    m, n, k = (local.split()[found.index(role)] for role in "mnk")
+    aliases = "".join(f"int {new} = {name}; " for name, new in zip(names.split(), local.split(), strict=True))
+    text = f"""__global__ void mul(const float *A, const float *B, float *C, int {first}, int {second}, int {third})
+{{
+    {aliases if local != names else ""}
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= {m} || col >= {n}) return;
+    float sum = 0;
+    for (int p = 0; p < {k}; p++) sum += A[row * {k} + p] * B[col * {k} + p];
+    C[row * {n} + col] = sum;
+}}
+"""
+    given = {} if column_major is None else {"column_major": column_major}
+    assert [str(getattr(each, "value", each)) for each in kernel(text, **given).arguments] == ["A", "B", "C", *found]

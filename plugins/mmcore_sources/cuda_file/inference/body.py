@@ -86,9 +86,11 @@ class Body:
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
 
     def loop_bounds(self, sizes: set[str]) -> set[str]:
-        """Return the sizes that limit loops, members of structures such as "A.width" among them."""
-        limits = (limit for each in self._nodes if each.type in LOOPS for limit in loop_limits(each))
-        return sizes & {text_of(each) for limit in limits for each in walk(limit)}
+        """Return the sizes that limit loops, also by local variables, members such as "A.width" among them."""
+        limits = [limit for each in self._nodes if each.type in LOOPS for limit in loop_limits(each)]
+        factors = (factor for limit in limits for term in self.terms(limit) for factor in term)
+        words = {word for factor in factors for word in factor.split()}
+        return sizes & (words | {text_of(each) for limit in limits for each in walk(limit)})
 
     def _words(self, node: Node) -> list[str]:
         """Return the identifiers below a node, and the members of structures passed by value, such as "d.rows"."""

@@ -136,7 +136,7 @@ def _roles(kernel: SourceKernel) -> tuple[Roles, tuple[Constraint, ...], list[No
         roles = with_arguments(given_arguments(list(given["args"]), function), body)
         notes = []
     else:
-        by_rows = "A" not in given.get("column_major", "A")
+        by_rows = not {"A", "B"} & {*given.get("column_major", "A")}
         derived = derived_numbers(kernel)
         unused = _unused(kernel) | {name: kernel.launched.get(name, 1) for name in derived}
         roles = with_pitches(roles_of(function, body, kernel.launched, unused, by_rows=by_rows), function)
