@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmcore.errors import InvalidKernel
+from mmcore_grading.submissions import Submission
 from mmcore_sources.python_file.choice import python_program
 from mmcore_sources.python_file.notebook import without_magics
 
@@ -21,12 +22,19 @@ class Code(NamedTuple):
     suffix: str
 
 
+def code_of(submission: Submission) -> Code:
+    """Return the code of all files of a submission."""
+    several = [compared_code(name, content.decode(errors="replace")) for name, content in submission.files]
+    suffix = "cu" if any(each.suffix == "cu" for each in several) else "py"
+    return Code("\n".join(each.text for each in several if each.suffix == suffix), suffix)
+
+
 def compared_code(file: str, text: str) -> Code:
     """Return the code of a file, of which a notebook's outputs and metadata are no part.
 
     Of Python, it is the CUDA C++ in cells and strings, if there is any. A file that cannot be read has none.
     """
-    if file.endswith(".cu"):
+    if not file.endswith((".py", ".ipynb")):
         return Code(text, "cu")
     try:
         program = python_program(Path(file), text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmcore.files import read_text
-from mmcore_grading.compared_code import Code, compared_code
+from mmcore_grading.compared_code import Code, code_of, compared_code
 from mmcore_grading.submissions import Submission
 
 _TOKENS = 25  # characters of tokenised code in a match at least
@@ -49,7 +49,7 @@ def similar(submissions: Sequence[Submission], given: Path | None) -> Sequence[P
 
     shared = compared_code(given.name, read_text(given, "replace")) if given else None
     common = list(fingerprint(shared).hashes) if shared else []
-    codes = [(each.student, compared_code(each.file, each.text)) for each in submissions if each.file]
+    codes = [(each.student, code_of(each)) for each in submissions if each.file]
     prints = [(student, code.suffix, fingerprint(code, common)) for student, code in codes]
     pairs = []
     for (one, language, first), (other, second_language, second) in combinations(prints, 2):

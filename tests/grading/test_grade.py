@@ -541,7 +541,7 @@ def test_code_that_all_were_given_makes_no_submissions_similar(tmp_path: Path) -
     assert len(similar(written, None) or []) > 1
 
 
-def test_notebooks_are_similar_by_the_code_of_their_cells() -> None:
+def test_submissions_are_similar_by_the_code_of_their_cells_and_headers() -> None:
     pytest.importorskip("copydetect")
 
     def notebook(*cells: str) -> bytes:
@@ -561,10 +561,17 @@ def test_notebooks_are_similar_by_the_code_of_their_cells() -> None:
         "torn.ipynb": b"{",
     }
     written = [Submission(name.replace(".", "_"), ((name, content),)) for name, content in files.items()]
+    written.append(Submission("header", (("main.cu", b'#include "strip.cuh"\n'), ("strip.cuh", STRIP.encode()))))
     pairs = {frozenset(pair[:2]) for pair in similar(written, None) or []}
     assert pairs == {
         frozenset(each)
-        for each in (("tiled_ipynb", "copy_cu"), ("strip_ipynb", "string_py"), ("naive_ipynb", "other_py"))
+        for each in (
+            ("tiled_ipynb", "copy_cu"),
+            ("strip_ipynb", "string_py"),
+            ("naive_ipynb", "other_py"),
+            ("strip_ipynb", "header"),
+            ("string_py", "header"),
+        )
     }
 
 
