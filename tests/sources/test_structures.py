@@ -81,6 +81,24 @@ def test_sizeof_rounds_a_structure_up_to_its_alignment(structure: str, nbytes: s
     assert launch_text(kernel(f"{structure}\n{host}")).shared_bytes == nbytes
 
 
+@cases(__file__, "dynamic_shared_memory_follows_the_config", "declarations, shared, nbytes")
+def test_dynamic_shared_memory_follows_the_config(declarations: str, shared: str, nbytes: str) -> None:
+    host = HOST.format(kernel=NAIVE, code=f"mul<<<4 * w, 64, {shared}>>>(x, y, z, w);")
+    text = f"#ifndef STAGES\n#define STAGES 4\n#endif\n{declarations}\n{host}"
+    assert launch_text(kernel(text, parameters={"STAGES": 6})).shared_bytes == nbytes
+
+
+def test_a_parameter_of_a_kernel_s_template_is_one_of_its_shared_structure() -> None:
+    text = (
+        "template <int STAGES> struct Stages { float a[STAGES][8]; };\n"
+        f"template <int STAGES> __global__ void f({PARAMETERS}, int m, int n, int k) {body('m', 'n', 'k')}"
+        "template <int DEEP> void host(float *a, float *b, float *c, int m, int n, int k)"
+        " { f<DEEP><<<dim3(n / 8, m / 8), dim3(8, 8), sizeof(Stages<DEEP>)>>>(a, b, c, m, n, k); }\n"
+        "int main() { host<4>(x, y, z, 64, 32, 96); }"
+    )
+    assert launch_text(kernel(text)).shared_bytes == "32 * STAGES"
+
+
 @pytest.mark.parametrize(
     "copies", ["Matrix A, B, C; A.width = A.height = 640; B = A; C = B;", "Matrix A = {640, 640}; Matrix B = A, C = A;"]
 )

@@ -34,7 +34,7 @@ def carved_bytes(reader: Reader, body: Body) -> ast.expr | None:
             before = [reader.number(each) for each in _added(body, value)]
         except Unreadable:
             continue
-        if size is not None and size.alignment > 1:
+        if size is not None and constant(size.alignment) != 1:
             bytes_.append(_sum([size.nbytes, *before]))
     numbers = list(map(constant, bytes_))
     known = [number for number in numbers if number is not None]

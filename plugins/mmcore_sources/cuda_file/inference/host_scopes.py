@@ -63,14 +63,18 @@ class HostScope(abc.ABC):
 
         These are the file's constants, the members of one class, and what a lambda captures.
         """
-        known = self.names
-        if not captured(function, "") and not self._is_of_class(function):
-            of_file = {*self.source.constants, *self.source.macros}
-            of_file -= {each for each in of_file & self.names.keys() if self._is_local(each)}
-            known = {name: meaning for name, meaning in self.names.items() if name in of_file}
+        shares_names = captured(function, "") or self._is_of_class(function)
+        known = self.names if shares_names else self.names_of_file
         reader = type(self)(self.source, {}, function, line, call, around=self, inputs=self.inputs)
         known = {name: meaning for name, meaning in known.items() if not reader._is_local(name.partition(".")[0])}
         return replace(reader, names=known)
+
+    @property
+    def names_of_file(self) -> dict[str, ast.expr]:
+        """The meanings of the file's constants and macros, and of macros that only the user defines."""
+        constants = self.source.constants.keys() | self.source.macros.keys()
+        outside = (name for name in self.names if name in constants or name not in self.source.declared)
+        return {name: self.names[name] for name in outside if name.isidentifier() and not self._is_local(name)}
 
     def _is_local(self, name: str) -> bool:
         """Return whether a name is a parameter or a variable of the scope."""
@@ -103,7 +107,7 @@ class HostScope(abc.ABC):
 
     def _returned(self, call: Node) -> tuple[Self, Node] | None:
         """Return the value of a call of a host function, with its reader; None if functions of its name differ."""
-        found = [*returned(call, self.scope)] if self.scope is not None else []
+        found = [*returned(call, self.scope or self.source.root)]
         found = [each for each in found if self._is_of_class(each.scope)] or found
         if len({text_of(each.value) for each in found}) != 1 or found[0].scope is None:
             return None

@@ -29,24 +29,6 @@ def ceiling(number: ast.expr, step: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("ceil"), [ast.BinOp(number, ast.Div(), step)], [])
 
 
-def aligned(number: ast.expr, step: int) -> ast.expr:
-    """Return the least multiple of a step from a number on."""
-    if (value := constant(number)) is not None:
-        return ast.Constant(-(-value // step) * step)
-    if _is_multiple(number, step):
-        return number
-    return ast.BinOp(ceiling(number, ast.Constant(step)), ast.Mult(), ast.Constant(step))
-
-
-def _is_multiple(number: ast.expr, step: int) -> bool:
-    """Return whether constant factors show that a number is a multiple of a step."""
-    if isinstance(number, ast.BinOp) and isinstance(number.op, ast.Mult | ast.Add):
-        sides = [_is_multiple(each, step) for each in (number.left, number.right)]
-        return all(sides) if isinstance(number.op, ast.Add) else any(sides)
-    value = constant(number)
-    return value is not None and value % step == 0
-
-
 def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
     """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
     plain, unit = ast.unparse(number), ast.unparse(step)

@@ -11,10 +11,10 @@ import numpy as np
 
 from mmcore.kernel.signature import Parameter
 from mmcore_cuda.cuda_source.structures import data_fields, names_of_structure
-from mmcore_cuda.cuda_source.tree import Node, root_of, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.host_calls import passed, template_names
-from mmcore_sources.cuda_file.inference.quotients import aligned, constant
+from mmcore_sources.cuda_file.inference.whole_sums import aligned, largest, product, total
 
 if TYPE_CHECKING:
     from mmcore_sources.cuda_file.inference.host_code import Reader
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 _BYTES = {"bool": 1, "__nv_bfloat16": 2, "half2": 4, "__half2": 4, "float2": 8, "barrier": 8,
           **dict.fromkeys(("float4", "int4", "uint4", "double2"), 16)}  # fmt: skip
 _DEEPEST = 40
-_STRUCTURES = ("struct_specifier", "class_specifier")
+_UNION = "union_specifier"
+_STRUCTURES = ("struct_specifier", "class_specifier", _UNION)
+_ONE = ast.Constant(1)
 
 
 class Size(NamedTuple):
-    """The bytes of a type, which may depend on a template's parameters, and its alignment."""
+    """The bytes of a type and its alignment, which may depend on a template's or the config's parameters."""
 
     nbytes: ast.expr
-    alignment: int
+    alignment: ast.expr
 
 
 class _Member(NamedTuple):
@@ -47,7 +49,7 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
     """
     file = root_of(reader.scope) if file is None and reader.scope is not None else file
     if nbytes := _bytes_of(reader.source.types.get(type_, type_)):
-        return Size(ast.Constant(nbytes), nbytes)
+        return Size(ast.Constant(nbytes), ast.Constant(nbytes))
     argument = passed(reader.scope, type_, reader.call) if reader.scope is not None and depth <= _DEEPEST else None
     if argument is not None:  # of a template
         return type_size(reader.caller(argument), text_of(argument.value), depth + 1)
@@ -57,37 +59,43 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
     several = ((each, _structure_named(each, name)) for each in files)
     file, structure = next((each for each in several if each[1] is not None), (file, None))
     if structure is None and name == "barrier" and listed.endswith("thread_scope_block>"):
-        return Size(ast.Constant(_BYTES[name]), _BYTES[name])
+        return Size(ast.Constant(_BYTES[name]), ast.Constant(_BYTES[name]))
     if structure is None or depth > _DEEPEST:
         return None
     given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
     template = zip(template_names(structure), given, strict=False)
     meant = {name: reader.number(parse_expression(text), depth + 1) for name, text in template}
-    return _structure_size(replace(reader, names=meant, scope=None, line=0, call=None), structure, depth, file)
+    if reader.scope is None or reader.scope not in ancestors(structure):
+        reader = replace(reader, names=reader.names_of_file, scope=None, line=0, call=None)
+    return _structure_size(replace(reader, names={**reader.names, **meant}), structure, depth, file)
 
 
 def _structure_size(inside: Reader, structure: Node, depth: int, file: Node | None) -> Size | None:
     """Return the size of a structure, whose members ``inside`` reads; None if it is unknown."""
     members = _members(structure)
-    asked = [constant(inside.number(each, depth + 1)) for each in _alignments(_around_body(structure))]
-    if members is None or None in asked:
+    if members is None:
         return None
-    largest = max(each or 1 for each in (*asked, 1))
-    total: ast.expr | None = None
+    asked = [inside.number(each, depth + 1) for each in _alignments(_around_body(structure))]
+    parts = list[Size]()
     for member in members:
         if member.type.child_by_field_name("body") is not None:
             element = _structure_size(inside, member.type, depth + 1, file)
         else:
             element = type_size(inside, text_of(member.type), depth + 1, file)
-        asked = [constant(inside.number(each, depth + 1)) for each in member.alignments]
-        if element is None or None in asked:
+        if element is None:
             return None
-        bytes_, alignment = element.nbytes, max(element.alignment, *(each or 1 for each in asked), 1)
+        nbytes = element.nbytes
         for extent in member.extents:
-            bytes_ = ast.BinOp(bytes_, ast.Mult(), inside.number(extent, depth + 1))
-        total = ast.BinOp(aligned(total, alignment), ast.Add(), bytes_) if total else bytes_
-        largest = max(largest, alignment)
-    return Size(aligned(total or ast.Constant(1), largest), largest)
+            nbytes = product(nbytes, inside.number(extent, depth + 1))
+        alignments = [inside.number(each, depth + 1) for each in member.alignments]
+        parts.append(Size(nbytes, largest([element.alignment, *alignments])))
+    alignment = largest([_ONE, *asked, *(each.alignment for each in parts)])
+    if structure.type == _UNION:
+        return Size(aligned(largest([_ONE, *(each.nbytes for each in parts)]), alignment), alignment)
+    end: ast.expr = ast.Constant(0)
+    for part in parts:
+        end = total(aligned(end, part.alignment), part.nbytes)
+    return Size(aligned(end if parts else _ONE, alignment), alignment)
 
 
 def _bytes_of(type_: str) -> int:
@@ -130,7 +138,10 @@ def _members(structure: Node) -> tuple[_Member, ...] | None:
         if field.type != "field_declaration" or written is None:
             return None
         qualifiers = [each for each in field.children if each.type == "type_qualifier"]
-        for declarator in field.children_by_field_name("declarator"):
+        declarators = field.children_by_field_name("declarator")
+        if not declarators and written.type in _STRUCTURES and written.child_by_field_name("name") is None:
+            members.append(_Member(written, (), _alignments(qualifiers)))
+        for declarator in declarators:
             attributed = declarator.type == "attributed_declarator"
             extents = list[Node]()
             inner: Node | None = declarator.named_children[0] if attributed else declarator
