@@ -69,6 +69,12 @@ def test_launches_in_python_are_read(case: dict[str, Any]) -> None:
     check_launch(case)
 
 
+@pytest.mark.parametrize("option", ['"-DTILE=%d" % TILE', 'f"-DTILE={TILE}"', '"-DTILE=" + str(TILE)'])
+def test_an_option_that_the_program_formats_defines_a_macro(option: str) -> None:
+    case = section_of(__file__, "programs")["cupy_tile_as_an_option"]
+    check_verdict(case | {"text": case["text"].replace('"-DTILE=8"', option)})
+
+
 def notebook(cells: tuple[str, ...]) -> str:
     """Write a notebook of code cells after a cell of text, and return its path."""
     listed = [("markdown", "# Products"), *(("code", cell) for cell in cells)]

@@ -28,6 +28,7 @@ from mmcore_sources.python_file.program import PythonProgram, keywords_of
 from mmcore_sources.python_file.rounded_grids import rounded_up
 from mmcore_sources.python_file.scopes import Scope
 from mmcore_sources.python_file.string_launches import launches
+from mmcore_sources.python_file.values import ValueReader
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
               "load_inline": "PyTorch", "_compile_kernel": "PyTorch", "Program": "cuda.core"}  # fmt: skip
@@ -121,18 +122,21 @@ def _candidates(
         language = _COMPILERS.get(word, "")
         keywords = keywords_of(call)
         options = keywords.get("options", keywords.get("extra_cuda_cflags"))
-        defines = dict(_macros(options, reader)) if language else {}
+        defines = dict(_macros(program, options, reader)) if language else {}
         for node in (*call.args, *keywords.values()):
             yield (2 if language else 1), node, language or "CUDA C++", defines
 
 
-def _macros(options: ast.expr | None, reader: LiteralReader) -> Iterator[tuple[str, str]]:
+def _macros(program: PythonProgram, options: ast.expr | None, reader: LiteralReader) -> Iterator[tuple[str, str]]:
+    """Yield the macros that options define, as numbers where placeholders became names."""
     if isinstance(options, ast.Name):
         options = reader.strings.get(options.id)
     for each in options.elts if isinstance(options, ast.List | ast.Tuple) else ():
         literal = reader.read(each)
         if literal is not None and (match := _DEFINES.fullmatch(literal.text.strip())):
-            yield match[1], match[2] if match[2] is not None else "1"
+            assigned = program.anywhere.get(match[2]) if match[2] in literal.names else None
+            number = assigned and ValueReader(program).value(assigned.value, assigned.scope, assigned.line)
+            yield match[1], str(number) if isinstance(number, int) else match[2] if match[2] is not None else "1"
 
 
 def _declared(

@@ -110,6 +110,8 @@ class LiteralReader:
                 return self._joined(parts, depth)
             case ast.Call(ast.Attribute(_, "dedent" | "Template") | ast.Name("dedent" | "Template"), [argument]):
                 return self.read(argument, depth + 1)
+            case ast.Call(ast.Name("str"), [number]):
+                return Literal((Piece(self._value(number), node.lineno, node.col_offset),), self._names([number]))
             case ast.Call(ast.Attribute(owner, method), arguments, keywords):
                 return self._method(owner, method, arguments, keywords, depth)
             case ast.List(parts) | ast.Tuple(parts) if parts:
