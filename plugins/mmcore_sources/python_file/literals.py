@@ -193,9 +193,12 @@ class LiteralReader:
         return Literal(tuple(pieces), self._names(values))
 
     def _names(self, values: Iterable[ast.expr]) -> frozenset[str]:
-        """Return the names in the texts of values that are no strings."""
-        texts = (self._value(each) for each in values if self.read(each) is None)
-        return frozenset(name for text in texts for name in re.findall(r"[A-Za-z_]\w*", text))
+        """Return the names in the texts of values that are no strings, and those in the placeholders of strings."""
+        found = set[str]()
+        for each in values:
+            literal = self.read(each)
+            found |= {*re.findall(r"[A-Za-z_]\w*", self._value(each))} if literal is None else literal.names
+        return frozenset(found)
 
     def _constant(self, node: ast.Constant) -> list[Piece]:
         lines = list(self.source[node.lineno - 1 : node.end_lineno])
