@@ -87,6 +87,7 @@ def host_bugs(
         Bug("not-zeroed", launch.line, each.lacks, left_wrong) for each in inferred.unusual if each.lacks and launch
     ]
     found += _batch_steps(inferred)
+    found += [Bug("refused-launch", each.line, each.reason, "C", file=each.file) for each in inferred.refused]
     if _adds(inferred) and "C" in matrices:
         found += repeated_sums(host, launches_of_kernel, matrices["C"])
     own_lines = {*(each.line for each in launches_of_kernel), *(line for line, _ in inferred.batch_faults)}

@@ -10,7 +10,7 @@ from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.inference.conditions import leaves
 from mmcore_sources.cuda_file.inference.zero_remainders import multiples, zero_remainders
 
-_ASSERTS = re.compile(r"(?:\w+_)?(?:assert|ASSERT|CHECK|REQUIRE)(?:_\w+)?")
+ASSERTS = re.compile(r"(?:\w+_)?(?:assert|ASSERT|CHECK|REQUIRE)(?:_\w+)?")
 
 
 def asserted_multiples(source: Program, launch: HostLaunch, roles: Mapping[str, str]) -> dict[str, int]:
@@ -24,7 +24,7 @@ def asserted_multiples(source: Program, launch: HostLaunch, roles: Mapping[str, 
 def _remainders(scope: Node) -> Iterator[Node]:
     """Yield the remainders that have to be 0."""
     for node in walk(scope):
-        if node.type == "call_expression" and _ASSERTS.fullmatch(text_of(node.children[0])):
+        if node.type == "call_expression" and ASSERTS.fullmatch(text_of(node.children[0])):
             yield from zero_remainders(node.children[1], holds=True)
         elif node.type == "if_statement":
             condition, then = (node.child_by_field_name(name) for name in ("condition", "consequence"))

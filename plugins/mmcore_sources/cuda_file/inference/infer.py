@@ -29,6 +29,7 @@ from mmcore_sources.cuda_file.inference.map_types import other_types
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.passed_steps import PassedSteps
 from mmcore_sources.cuda_file.inference.product import Product, product_of
+from mmcore_sources.cuda_file.inference.refused_launches import RefusedLaunch
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel, read_kernel
 from mmcore_sources.cuda_file.inference.structure_values import packed
 from mmcore_sources.cuda_file.inference.unusual import Unusual
@@ -51,6 +52,7 @@ class Inferred:
         line: the line of its launch in the file; 0 if there is none.
         shows_storage: True if the lengths that the source steps by show how the matrices are stored.
         batch_faults: the lines and sentences of wrong steps to the next product of a batch.
+        refused: the launches of the program that CUDA refuses.
     """
 
     attributes: Mapping[str, Any]
@@ -63,6 +65,7 @@ class Inferred:
     line: int = 0
     batch_faults: tuple[tuple[int, str], ...] = ()
     shows_storage: bool = False
+    refused: tuple[RefusedLaunch, ...] = ()
 
 
 def infer(
@@ -117,7 +120,17 @@ def infer(
     faults += tuple(looped.faults()) if looped is not None else ()
     line = kernel.launch.line if kernel.launch is not None and not kernel.launch.file else 0
     return Inferred(
-        attributes, notes, product.unusual, warnings, factors, (), sizes, line, faults, product.shows_storage
+        attributes,
+        notes,
+        product.unusual,
+        warnings,
+        factors,
+        (),
+        sizes,
+        line,
+        faults,
+        product.shows_storage,
+        launch.refused,
     )
 
 

@@ -23,6 +23,7 @@ from mmcore_sources.cuda_file.inference.other_instance import other_instance
 from mmcore_sources.cuda_file.inference.product import Product
 from mmcore_sources.cuda_file.inference.program_numbers import program_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
+from mmcore_sources.cuda_file.inference.refused_launches import RefusedLaunch, refused_launches
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.untried_instances import instance_launches, untried_instances
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock, WholeClusters
@@ -41,6 +42,7 @@ class LaunchRule:
         program_sizes: the sizes of the kernel's own program.
         size_notes, notes: notes about the sizes, and about the launch.
         warnings: signs of a mistake in the launch.
+        refused: the launches of the program that CUDA refuses.
     """
 
     block: Any
@@ -50,6 +52,7 @@ class LaunchRule:
     size_notes: tuple[Note, ...]
     notes: tuple[Note, ...]
     warnings: tuple[str, ...]
+    refused: tuple[RefusedLaunch, ...]
 
 
 def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
@@ -63,12 +66,13 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         size_notes.append(note)
         given = {**given, "block": shape, "grid": "1"}
     block, grid, shared, notes = launch_geometry(source, body, roles, launch, chosen, given)
+    read = any(each.what == "grid" and each.why.startswith(geometry.LAUNCHED) for each in notes)
     shown = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
     warnings = list[str]()
     if shown and launch is not None:
         reader = Reader.of(source, launch, {})
         warnings += geometry.unused_axes(reader, launch, body)
-        if all(not each.why.startswith(geometry.LAUNCHED) for each in notes if each.what == "grid"):
+        if not read:
             warnings += geometry.unread_grid(reader, launch, roles, body, grid)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(kernel.text) else None
@@ -102,12 +106,16 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     values = {**chosen.values, **dict(zip(EXTENTS, dim3(shape), strict=True))}
     numbers = {**program_numbers(source, kernel.function, instance_launches(kernel)), **product.launched}
     columns = str(given.get("column_major", product.column_major))
+    of_program = program_sizes(source, body, launch, roles, text, values, numbers, columns)
+    allowed = (*product.constraints, *constraints, *of_program)
+    config = Config({"block": shape, **chosen.values})
     return LaunchRule(
         block=block,
         text=replace(text, tile=counted_tile(kernel, roles, text)),
         constraints=tuple(constraints),
-        program_sizes=program_sizes(source, body, launch, roles, text, values, numbers, columns),
+        program_sizes=of_program,
         size_notes=tuple(size_notes),
         notes=tuple(notes),
         warnings=tuple(warnings),
+        refused=tuple(refused_launches(kernel, product, text, config, allowed)) if read else (),
     )

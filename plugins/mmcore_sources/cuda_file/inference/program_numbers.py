@@ -28,12 +28,12 @@ def program_numbers(source: Program, function: Function, launches: Iterable[Host
 
     Numbers of the user are any, except for what the program makes of them: ``(n + 15) / 16 * 16`` has the divisor 16.
     """
-    several = [numbers for launch in launches for numbers in _numbers(source, function, launch)]
+    several = [numbers for launch in launches for numbers in passed_numbers(source, function, launch)]
     known = set(several[0]).intersection(*several[1:]) if several else set()
     return {name: math.gcd(*(each[name] for each in several)) for name in known}
 
 
-def _numbers(source: Program, function: Function, launch: HostLaunch) -> list[dict[str, int]]:
+def passed_numbers(source: Program, function: Function, launch: HostLaunch) -> list[dict[str, int]]:
     """Return the numbers that a launch passes, by parameter, for each turn and each sample of the user's numbers."""
     node, of_user = next(iter((*launch.geometry, *launch.arguments)), launch.scope), numbers_of_user(function, launch)
     several = list[dict[str, int]]()

@@ -113,13 +113,25 @@ class WholeClusters(GridConstraint):
         inside = "×".join(map(str, self.rule.blocks_per_cluster))
         return f"the grid {self.rule.grid} is a whole number of clusters of {inside}"
 
+    @property
+    def advice(self) -> str:
+        """The change of a program that makes the clusters whole at every size."""
+        pairs = zip("xyz", self.rule.blocks_per_cluster, strict=False)
+        several = " and ".join(f"{inside} along {axis}" for axis, inside in pairs if inside > 1)
+        return f"round its blocks up to a multiple of {several}"
+
     def violation(self, problem: Problem, config: Config) -> str | None:
+        reason = self.cut(problem, config)
+        return f"{reason}; {self._enough(problem, config)}" if reason else None
+
+    def cut(self, problem: Problem, config: Config) -> str:
+        """Return why the grid of a problem cannot be cut into clusters, as a clause; "" if it can be."""
         cluster, grid = self.rule.blocks_per_cluster, self.rule.blocks(problem, config)
         grid += [1] * (len(cluster) - len(grid))
         if not any(blocks % inside for blocks, inside in zip(grid, cluster, strict=False)):
-            return None
+            return ""
         shape, inside = ("×".join(map(str, each)) for each in (grid, cluster))
-        return f"a grid of {shape} blocks cannot be cut into clusters of {inside}; {self._enough(problem, config)}"
+        return f"a grid of {shape} blocks cannot be cut into clusters of {inside}"
 
 
 class SomeBlock(GridConstraint):
