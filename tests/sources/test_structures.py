@@ -88,15 +88,28 @@ def test_dynamic_shared_memory_follows_the_config(declarations: str, shared: str
     assert launch_text(kernel(text, parameters={"STAGES": 6})).shared_bytes == nbytes
 
 
-def test_a_parameter_of_a_kernel_s_template_is_one_of_its_shared_structure() -> None:
+@pytest.mark.parametrize(
+    ("host", "launched", "call", "shared", "nbytes"),
+    [
+        ("template <int DEEP> ", "DEEP", "host<4>(x, y, z, 64, 32, 96);", "sizeof(Stages<DEEP>)", "32 * STAGES"),
+        ("", "4", "", "sizeof(Stages<4>)", "32 * STAGES"),
+        ("", "4", "", "sizeof(Stages< 4 >) + 1024", "32 * STAGES + 1024"),
+        ("", "4", "", "sizeof(Stages<5>)", "160"),
+    ],
+)
+def test_a_parameter_of_a_kernel_s_template_is_one_of_its_shared_structure(
+    host: str, launched: str, call: str, shared: str, nbytes: str
+) -> None:
+    placed = "{ extern __shared__ float raw[]; auto &s = *reinterpret_cast<Stages<STAGES> *>(raw); s.a[0][0] = 0;"
     text = (
         "template <int STAGES> struct Stages { float a[STAGES][8]; };\n"
-        f"template <int STAGES> __global__ void f({PARAMETERS}, int m, int n, int k) {body('m', 'n', 'k')}"
-        "template <int DEEP> void host(float *a, float *b, float *c, int m, int n, int k)"
-        " { f<DEEP><<<dim3(n / 8, m / 8), dim3(8, 8), sizeof(Stages<DEEP>)>>>(a, b, c, m, n, k); }\n"
-        "int main() { host<4>(x, y, z, 64, 32, 96); }"
+        f"template <int STAGES> __global__ void f({PARAMETERS}, int m, int n, int k)"
+        f" {body('m', 'n', 'k').replace('{', placed, 1)}"
+        f"{host}void host(float *a, float *b, float *c, int m, int n, int k)"
+        f" {{ f<{launched}><<<dim3(n / 8, m / 8), dim3(8, 8), {shared}>>>(a, b, c, m, n, k); }}\n"
+        f"int main() {{ {call} }}"
     )
-    assert launch_text(kernel(text)).shared_bytes == "32 * STAGES"
+    assert launch_text(kernel(text, parameters={"STAGES": 6})).shared_bytes == nbytes
 
 
 @pytest.mark.parametrize(

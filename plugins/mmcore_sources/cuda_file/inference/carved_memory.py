@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mmcore.kernel.geometry import ceil_div
 from mmcore_cuda.cuda_source.program import Program
@@ -41,6 +42,21 @@ def carved_bytes(reader: Reader, body: Body) -> ast.expr | None:
     if bytes_ and len(known) == len(bytes_):
         return ast.Constant(ceil_div(max(known), _ALIGNMENT) * _ALIGNMENT)
     return bytes_[0] if len(bytes_) == 1 else ast.Call(ast.Name("max"), bytes_, []) if bytes_ else None
+
+
+def instance_sizes(reader: Reader, body: Body, arguments: Mapping[str, str]) -> dict[str, ast.expr]:
+    """Return the size of each structure in an ``extern __shared__`` array by ``sizeof(Tiles<4>)``, as for ``f<4>``.
+
+    ``arguments`` are those of the kernel's template by name. The size is an expression in the config's parameters.
+    """
+    sizes = dict[str, ast.expr]()
+    for type_, _ in _casts(body):
+        launched = re.sub(r"\w+", lambda word: arguments.get(word[0], word[0]), type_)
+        if launched != type_:
+            with contextlib.suppress(Unreadable):
+                size = type_size(reader, type_, file=root_of(body.function.body))
+                sizes |= {f"sizeof({''.join(launched.split())})": size.nbytes} if size is not None else {}
+    return sizes
 
 
 def unsized_arrays(body: Body) -> list[str]:

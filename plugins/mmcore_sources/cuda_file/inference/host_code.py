@@ -68,9 +68,11 @@ class Reader(HostVariables, HostDimensions):
             case "cast_expression":
                 number, real = self._typed(parts[1], depth + 1)
                 return (number, True) if text_of(parts[0]) in FLOATS else truncated(number, real)
+            case "sizeof_expression" if (size := "".join(text_of(node).split())) in self.names:
+                return self.names[size], False
             case "sizeof_expression":
-                if (size := type_size(self, text_of(parts[0]).strip("() "), depth)) is not None:
-                    return size.nbytes, False
+                if (known := type_size(self, text_of(parts[0]).strip("() "), depth)) is not None:
+                    return known.nbytes, False
             case "field_expression" | "subscript_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], self._is_real(text_of(node))
             case "field_expression" if text_of(node).startswith("this->"):

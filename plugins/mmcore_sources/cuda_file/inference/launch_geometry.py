@@ -19,7 +19,7 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import body_geometry, geometry
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
-from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes, may_use_dynamic_memory
+from mmcore_sources.cuda_file.inference.carved_memory import carved_bytes, instance_sizes, may_use_dynamic_memory
 from mmcore_sources.cuda_file.inference.copied_tiles import layout_of_copies
 from mmcore_sources.cuda_file.inference.counted_columns import blocks_of_row
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
@@ -65,7 +65,10 @@ def launch_geometry(
         block, grid = geometry.launched(reader, launch, roles, body, layout)
         hosts = geometry.host_sizes(launch, roles, [each.name for each in function.parameters])
         passed = {name: ast.Name(several[0]) for name, several in hosts.items() if len({*several}) == 1}
-        of_block = replace(reader, names={**passed, **unknown_extents(reader, launch), **reader.names})
+        instance = dict(zip((each.name for each in function.template), launch.template, strict=False))
+        sizes_of_instance = instance_sizes(Reader(source, names), body, instance)
+        known_names = {**passed, **unknown_extents(reader, launch), **reader.names, **sizes_of_instance}
+        of_block = replace(reader, names=known_names)
         try:
             shared = None if "shared" in given else launched_bytes(of_block, launch)
         except LacksOption:
