@@ -759,6 +759,17 @@ def test_the_multiples_that_separate_passed_from_failed_cases_are_named(
     assert said.partition("have this in common: ")[2] == (common or "")
 
 
+@pytest.mark.parametrize(("failed", "said"), [((64, 64, 24), True), ((64, 64, 96), False)])
+def test_failures_at_sizes_that_the_program_does_not_use_are_said_to_be_such(
+    tmp_path: Path, failed: tuple[int, int, int], said: bool
+) -> None:
+    kernel = replace(wrong_kernels.kernel(tmp_path), program_sizes=(Multiple(("m", "n", "k"), 32),))
+    outcomes = outcomes_by_size(passed=WHOLE, failed=(failed,))
+    shown = summary(Conformance(kernel, "emulator", "emulator", SEED, tuple(outcomes)))
+    sizes = "; its program uses only sizes where m, n and k are multiples of 32"
+    assert shown == f"{kernel.name}: DOES NOT CONFORM: product{sizes if said else ''}"
+
+
 def test_multiples_that_separate_all_cases_make_one_group_of_each_property(tmp_path: Path) -> None:
     rows, depths = ((80, 64, 64), (96, 64, 64), (112, 64, 64)), ((64, 64, 24), (64, 64, 40), (64, 64, 56))
     outcomes = outcomes_by_size(passed=(*WHOLE, (64, 128, 80)), failed=(*rows, *depths))

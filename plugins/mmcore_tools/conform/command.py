@@ -140,6 +140,7 @@ def summary(conformance: Conformance) -> str:
     if conformance.failures:
         failing = {each.property for each in conformance.failures}
         result = f"DOES NOT CONFORM: {', '.join(name for name in PROPERTIES if name in failing)}{stopped}"
+        result += f"; its program uses only sizes where {used}" if (used := _program_sizes(conformance)) else ""
     elif conformance.stopped:
         result = f"NOT FINISHED{stopped}"
     else:
@@ -150,6 +151,14 @@ def summary(conformance: Conformance) -> str:
         result = "; ".join([result, *([f"{NOT_EXECUTED}{lines}"] if lines else []), *not_run])
         result = f"NOT TESTED: {conformance.untested}" if conformance.untested else result
     return f"{conformance.kernel.name}: {result}"
+
+
+def _program_sizes(conformance: Conformance) -> str:
+    """Return the kind of sizes that a file's program uses, in words, if no case of that kind fails; else ""."""
+    kernel, cells = conformance.kernel, [each.case and each.case.cell for each in conformance.failures]
+    if not all(cell and not kernel.in_program(cell.problem(kernel), cell.config_of(kernel)) for cell in cells):
+        return ""
+    return " and ".join(each.description for each in kernel.program_sizes)
 
 
 def _counts(conformance: Conformance, name: str) -> str:
