@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mmcore.kernel.signature import Parameter
-from mmcore_cuda.cuda_source.structures import data_fields, names_of_structure
+from mmcore_cuda.cuda_source.structures import data_fields, names_of_structure, template_parameters
 from mmcore_cuda.cuda_source.tree import Node, ancestors, root_of, text_of, walk
-from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
-from mmcore_sources.cuda_file.inference.host_calls import passed, template_names
+from mmcore_sources.cuda_file.inference.class_types import definition_of
+from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.whole_sums import aligned, largest, product, total
 
 if TYPE_CHECKING:
@@ -60,14 +60,16 @@ def type_size(reader: Reader, type_: str, depth: int = 0, file: Node | None = No
     file, structure = next((each for each in several if each[1] is not None), (file, None))
     if structure is None and name == "barrier" and listed.endswith("thread_scope_block>"):
         return Size(ast.Constant(_BYTES[name]), ast.Constant(_BYTES[name]))
-    if structure is None or depth > _DEEPEST:
+    if depth > _DEEPEST or ">::" in type_:  # a member of an instance
         return None
-    given = [each.strip() for each in listed.rpartition(">")[0].split(",") if each.strip()]
-    template = zip(template_names(structure), given, strict=False)
-    meant = {name: reader.number(parse_expression(text), depth + 1) for name, text in template}
+    if structure is None or template_parameters(structure):
+        definition = definition_of(reader, type_)
+        if definition is None or definition.is_enumeration:
+            return None
+        return _structure_size(definition.reader, definition.node, depth + 1, root_of(definition.node))
     if reader.scope is None or reader.scope not in ancestors(structure):
         reader = replace(reader, names=reader.names_of_file, scope=None, line=0, call=None)
-    return _structure_size(replace(reader, names={**reader.names, **meant}), structure, depth, file)
+    return _structure_size(reader, structure, depth, file)
 
 
 def _structure_size(inside: Reader, structure: Node, depth: int, file: Node | None) -> Size | None:
