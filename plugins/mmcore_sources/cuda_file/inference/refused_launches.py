@@ -28,7 +28,13 @@ _K = 128  # of a program whose k is not known, which few grids depend on
 
 
 class RefusedLaunch(NamedTuple):
-    """A launch that CUDA refuses: its line and file ("" for the kernel's own), and the reason."""
+    """A launch that CUDA refuses.
+
+    Attributes:
+        line: its line.
+        file: its file, if that is not the kernel's; else empty.
+        reason: the reason in a clause, with the size.
+    """
 
     line: int
     file: str
