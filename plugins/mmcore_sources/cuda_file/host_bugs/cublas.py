@@ -10,6 +10,7 @@ from mmcore_cuda.cuda_source.tree import Node, text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import letter
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, name_of
+from mmcore_sources.cuda_file.host_bugs.leading_dimensions import is_wrong_leading, only_where
 
 _GEMM = re.compile(r"cublas(?:[SDCZH]gemm(?:_v2|_64)?(StridedBatched|Ex)?|Gemm(StridedBatched)?Ex)(?:_v2|_64)?")
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|IDX2[CF]|fortran", re.IGNORECASE)
@@ -64,9 +65,10 @@ def _small(host: HostCode, call: Call, product: Product) -> str | None:
     m, n, k = product.sizes
     rows = [m if product.operations[0] == "N" else k, k if product.operations[1] == "N" else n, m]
     for pointer, leading, needed in zip(product.pointers, product.leading, rows, strict=True):
-        if _is_wrong(host, call, leading, needed, [m, n, k]):
-            known = host.value(leading, call.scope) is not None and host.value(needed, call.scope) is not None
-            unless = "" if known else f", so that it is right only where {text_of(leading)} = {text_of(needed)}"
+        numbers = [host.value(each, call.scope) for each in (leading, needed)]
+        others = {_word(host, each, call) for each in (m, n, k)} - {_word(host, needed, call)}
+        if is_wrong_leading(*numbers, is_size=_word(host, leading, call) in others):
+            unless = "" if None not in numbers else only_where(text_of(leading), text_of(needed))
             columns = f"whose columns have {text_of(needed)} elements as cuBLAS stores it{unless}"
             return f"{text_of(leading)} is the leading dimension of {name_of(pointer)}, {columns}"
     return None
@@ -91,15 +93,6 @@ def _product(call: Call) -> Product | None:
     first, second = operations
     pointers, leading = (values[a], values[b], values[c]), tuple(values[each + 1 + typed] for each in (a, b, c))
     return Product((first, second), (values[3], values[4], values[5]), pointers, (leading[0], leading[1], leading[2]))
-
-
-def _is_wrong(host: HostCode, call: Call, leading: Node, needed: Node, sizes: list[Node]) -> bool:
-    """Return whether a leading dimension is smaller than needed, or is another size by its name, and not as large."""
-    one, other = (host.value(each, call.scope) for each in (leading, needed))
-    if one is not None and other is not None and one <= other:
-        return one < other
-    words = {_word(host, each, call) for each in sizes} - {_word(host, needed, call)}
-    return _word(host, leading, call) in words
 
 
 def _word(host: HostCode, node: Node, call: Call) -> str:

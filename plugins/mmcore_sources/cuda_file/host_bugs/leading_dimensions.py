@@ -34,16 +34,27 @@ def other_rows(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ..
         if leading is None or length is None or text_of(leading.value) == text_of(length.value):
             continue
         least, has = (_number(host, each) for each in (length, leading))
-        known = least is not None and has is not None
-        short = least is not None and has is not None and has < least
-        if short or (text_of(leading.value) in sizes and (not known or has != least)):
+        name, elements = text_of(leading.value), text_of(length.value)
+        if is_wrong_leading(has, least, is_size=name in sizes):
             lines = "columns" if by_columns else "rows"
-            name, elements = text_of(leading.value), text_of(length.value)
-            unless = "" if known else f", so that it is right only where {name} = {elements}"
+            known = least is not None and has is not None
+            unless = "" if known else only_where(name, elements)
             words = f"as the leading dimension of {matrix}, whose {lines} have {elements} elements{unless}"
             wrong = known or (_is_read(host, leading) and _is_read(host, length))
             message = f"{launch.name} is passed {name} {words}"
             yield Bug("wrong-leading-dimension", launch.line, message, "C" if wrong else "")
+
+
+def is_wrong_leading(leading: int | None, length: int | None, *, is_size: bool) -> bool:
+    """Return whether a leading dimension is less than a length, or ``is_size``, another size, and not as large."""
+    if leading is not None and length is not None and leading <= length:
+        return leading < length
+    return is_size
+
+
+def only_where(leading: str, length: str) -> str:
+    """Return the condition of a right product, as the end of a sentence."""
+    return f", so that it is right only where {leading} = {length}"
 
 
 def _passed(host: HostCode, launch: HostLaunch, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Node]]:
