@@ -1,4 +1,4 @@
-"""What an access of a warp takes, and would take at best, in sectors and in passes over shared memory."""
+"""The costs of an access of a warp, and the least ones, in sectors and in passes over shared memory."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Subscripts:
 
     @functools.cached_property
     def compared(self) -> Mapping[str, frozenset[bool]]:
-        """Of each matrix, whether comparisons with its shape are those of a transposed array; empty without any."""
+        """The votes of comparisons with each matrix's shape: True for a transposed array; empty without any."""
         votes = {matrix: set[bool]() for matrix in self.names}
         for left, right in self.body.guards:
             sizes = self._sizes_of(self._indexes(self.body.terms(left)))

@@ -71,8 +71,7 @@ def declared_types(argument: Node, scope: Node) -> list[str]:
         type_ = node.child_by_field_name("type") if node.type in _DECLARES else None
         declared = {each for part in node.children_by_field_name("declarator") for each in identifiers(part)}
         if type_ is not None and named & declared:
-            is_auto = "auto" in text_of(type_).split()
-            return (
-                [text_of(value) for name, value in initializers(node) if name in named] if is_auto else [text_of(type_)]
-            )
+            if "auto" not in text_of(type_).split():
+                return [text_of(type_)]
+            return [text_of(value) for name, value in initializers(node) if name in named]
     return []

@@ -125,12 +125,11 @@ def infer(
         product.unusual,
         warnings,
         factors,
-        (),
-        sizes,
-        line,
-        faults,
-        product.shows_storage,
-        launch.refused,
+        launched_sizes=sizes,
+        line=line,
+        batch_faults=faults,
+        shows_storage=product.shows_storage,
+        refused=launch.refused,
     )
 
 

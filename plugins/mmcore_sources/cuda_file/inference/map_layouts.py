@@ -268,9 +268,9 @@ def _in_units(length: str, itemsize: int, unit: int) -> ast.expr:
     """Return a length, which counts elements of a matrix, in units of other bytes."""
     if itemsize < unit:
         return ast.BinOp(ast.Name(length), ast.FloorDiv(), ast.Constant(unit // itemsize))
-    return (
-        ast.BinOp(ast.Name(length), ast.Mult(), ast.Constant(itemsize // unit)) if unit < itemsize else ast.Name(length)
-    )
+    if unit < itemsize:
+        return ast.BinOp(ast.Name(length), ast.Mult(), ast.Constant(itemsize // unit))
+    return ast.Name(length)
 
 
 def _usual(box: Sequence[int], length: ast.expr, rows: str) -> list[ast.expr]:
