@@ -1,7 +1,8 @@
-"""NVIDIA's disassembler, ``nvdisasm``: from the PATH, a CUDA toolkit, or the Python package."""
+"""NVIDIA's disassembler, ``nvdisasm``: from the Python package, the PATH, or a CUDA toolkit."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -35,12 +36,13 @@ def disassembly(cubin: bytes) -> str | None:
 
 
 def programs() -> Iterator[str]:
-    """Yield the disassemblers of this machine; one may be too old for an architecture that the next one knows."""
+    """Yield the disassemblers of this machine; one may be too old for an architecture that the next one knows.
+
+    The package's is the first: that of CUDA 13.0 does not note which loads and stores are of spilled registers.
+    """
+    with contextlib.suppress(PackageNotFoundError):
+        yield from (str(file.locate()) for file in files(_PACKAGE) or () if file.stem == "nvdisasm")
     if on_path := shutil.which("nvdisasm"):
         yield on_path
     toolkits = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     yield from (str(path) for toolkit in toolkits if (path := toolkit / "bin" / "nvdisasm").is_file())
-    try:
-        yield from (str(file.locate()) for file in files(_PACKAGE) or () if file.stem == "nvdisasm")
-    except PackageNotFoundError:
-        return
