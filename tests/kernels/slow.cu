@@ -474,7 +474,7 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 #pragma unroll
                 for (int j = 0; j < 2; j++)
                     sum[i][j] += a[k * 4 * w + ((ty + w * i ^ k) & (4 * w - 1))] * // here
-                                 b[k * 2 * w + ((tx + w * j ^ k) & (2 * w - 1))];
+                                 b[k * 2 * w + ((tx + w * j ^ k) & (2 * w - 1))]; // here
         __syncthreads();
     }
     for (int i = 0; i < 4; i++)

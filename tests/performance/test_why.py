@@ -152,7 +152,7 @@ def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) 
     first = why(tmp_path, f"{kind}: slow")["reasons"][0]
     lines = [number for number, text in enumerate(SOURCES[f"{kind}: slow"].splitlines(), 1) if "// here" in text]
     assert first["kind"] == kind
-    assert not lines or first["line"] == lines[0]
+    assert not lines or first["line"] in lines
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -222,12 +222,13 @@ def test_padded_rows_save_what_was_said_if_loads_stay_joined(tmp_path: Path) -> 
         documents.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
     bare, padded, aligned = documents
     conflicts = bare["reasons"][0]
-    narrow = next(each for each in padded["reasons"] if "elements of a one by one" in each["sentence"])
+    narrow = [each for each in padded["reasons"] if "elements of a one by one" in each["sentence"]]
     assert conflicts["kind"] == "bank conflicts"
     assert "by 16 bytes and declare it __align__(16)" in conflicts["advice"]
-    assert narrow["kind"] == "narrow loads"
-    for reason, before in ((conflicts, bare), (narrow, padded)):
-        assert reason["gain"] == pytest.approx(1 - aligned["seconds"] / before["seconds"], abs=0.02)
+    assert all(each["kind"] == "narrow loads" for each in narrow)
+    saved = sum(each["gain"] for each in narrow)  # none, if the compiler aligns a by itself
+    for gain, before in ((conflicts["gain"], bare), (saved, padded)):
+        assert gain == pytest.approx(1 - aligned["seconds"] / before["seconds"], abs=0.02)
     wide = [reason["kind"] for reason in bare["reasons"] if reason["line"] != conflicts["line"]]
     assert "narrow loads" not in wide, "loads of b that are as many passes if they are wide"
 
