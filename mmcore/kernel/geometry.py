@@ -38,6 +38,13 @@ class Dim3(NamedTuple):
         return str(self).replace("×", "x")
 
 
+def uncut(grid: Dim3, cluster: Dim3) -> str:
+    """Return why a grid is no whole number of clusters, as a clause; "" if it is one."""
+    if any(blocks % inside for blocks, inside in zip(grid, cluster, strict=True)):
+        return f"a grid of {grid} blocks cannot be cut into clusters of {cluster}"
+    return ""
+
+
 Shape: TypeAlias = Sequence[int] | Dim3
 
 

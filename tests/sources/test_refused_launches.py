@@ -70,6 +70,6 @@ def test_a_program_whose_launch_is_refused_fails(tmp_path: Path, monkeypatch: py
     result = command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[0] == (
-        "refused-launch at my.cu:15: at 106×512×512, a grid of 32×7×1 blocks cannot be cut into clusters of 1×2×1: "
+        "refused-launch at my.cu:15: at 106×512×512, a grid of 32×7 blocks cannot be cut into clusters of 1×2: "
         "CUDA refuses the launch; round its blocks up to a multiple of 2 along y"
     )

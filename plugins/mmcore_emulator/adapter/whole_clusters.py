@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.geometry import Dim3, uncut
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
@@ -23,9 +23,8 @@ def undivided(sizes: AllowedSizes, problem: Problem) -> str:
     if planned is None:
         return ""
     for launch, cluster in _clusters(sizes, planned):
-        if _rest(launch.grid_dim, cluster):
-            text = f"a grid of {launch.grid_dim} blocks cannot be cut into clusters of {cluster}"
-            return f"the declaration allows it, but {text}{_missing(sizes, problem, cluster)}"
+        if reason := uncut(launch.grid_dim, cluster):
+            return f"the declaration allows it, but {reason}{_missing(sizes, problem, cluster)}"
     return ""
 
 
@@ -47,10 +46,6 @@ def _clusters(sizes: AllowedSizes, planned: Plan) -> Iterator[tuple[Launch, Dim3
         yield launch, Dim3(*(launch.cluster or functions[planned.entry(launch)].cluster or (1, 1, 1)))
 
 
-def _rest(grid: Dim3, cluster: Dim3) -> bool:
-    return any(blocks % inside for blocks, inside in zip(grid, cluster, strict=True))
-
-
 def _missing(sizes: AllowedSizes, problem: Problem, cluster: Dim3) -> str:
     """Return the least multiple of m or n that makes the clusters whole, as a clause; "" if neither does alone."""
     tiles = zip("mn", sizes.tile, strict=True)
@@ -60,6 +55,6 @@ def _missing(sizes: AllowedSizes, problem: Problem, cluster: Dim3) -> str:
         problems = (sizes.kernel.problem(**{**extents, axis: step * times}) for times in (1, 2, 3))
         launches = (sizes.kernel.launches(each, sizes.config, sizes.device) for each in problems)
         grids = [launch.grid_dim for several in launches for launch in several]
-        if not any(_rest(grid, cluster) for grid in grids):
+        if not any(uncut(grid, cluster) for grid in grids):
             return f': the constraint Multiple("{axis}", {step}) is missing'
     return ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
-from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.geometry import Dim3, ceil_div, uncut
 from mmcore.kernel.problem import Problem
 from mmcore_sources.cuda_file.inference.expressions import (
     LaunchText,
@@ -126,12 +126,7 @@ class WholeClusters(GridConstraint):
 
     def cut(self, problem: Problem, config: Config) -> str:
         """Return why the grid of a problem cannot be cut into clusters, as a clause; "" if it can be."""
-        cluster, grid = self.rule.blocks_per_cluster, self.rule.blocks(problem, config)
-        grid += [1] * (len(cluster) - len(grid))
-        if not any(blocks % inside for blocks, inside in zip(grid, cluster, strict=False)):
-            return ""
-        shape, inside = ("×".join(map(str, each)) for each in (grid, cluster))
-        return f"a grid of {shape} blocks cannot be cut into clusters of {inside}"
+        return uncut(Dim3(*self.rule.blocks(problem, config)), Dim3(*self.rule.blocks_per_cluster))
 
 
 class SomeBlock(GridConstraint):
