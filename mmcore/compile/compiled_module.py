@@ -35,6 +35,7 @@ class CompiledFunction:
         spill_store_bytes, spill_load_bytes: bytes that the code of a thread spills and reloads; None if not known.
         dynamic_shared_bytes: shared memory per block that each launch gets besides what it asks for itself.
         null_pointers: parameters at the end that each launch gives null pointers to.
+        reallocates_registers: whether its warps change their registers by ``setmaxnreg``; None if not known.
     """
 
     symbol: str
@@ -46,6 +47,7 @@ class CompiledFunction:
     parameter_bytes: tuple[int, ...] = ()
     dynamic_shared_bytes: int = 0
     null_pointers: int = 0
+    reallocates_registers: bool | None = None
 
 
 @dataclass(frozen=True)

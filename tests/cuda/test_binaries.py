@@ -78,6 +78,7 @@ def test_machine_code_and_ptx_are_read_as_nvrtc_reports_them(architecture: str) 
             read, of_ptx = code.functions[function.symbol], ptx.functions[function.symbol]
             assert (read.registers, read.shared_bytes) == (function.registers, function.static_shared_bytes)
             assert read.local_bytes == function.local_bytes
+            assert read.reallocates_registers is function.reallocates_registers is False
             assert read.parameter_bytes == of_ptx.parameter_bytes == function.parameter_bytes
             assert of_ptx.shared_bytes == pytest.approx(function.static_shared_bytes, abs=padding)
 

@@ -87,6 +87,26 @@ def test_spilled_bytes_are_those_that_ptxas_reports(architecture: str, lines: bo
     assert (8 in {line.number for line in spills}) == lines
 
 
+@pytest.mark.parametrize(("columns", "bounds"), [(8, "256"), (8, "256, 1"), (256, "256")])
+def test_registers_are_reallocated_where_the_assembler_keeps_setmaxnreg(columns: int, bounds: str) -> None:
+    """It leaves the instruction out where it does not know the registers at the launch."""
+    count = columns // 2
+    places = ", ".join(f"%{each}" for each in range(count))
+    values = {
+        "SHAPE": f"m64n{columns}k16",
+        "COUNT": count,
+        "BOUNDS": bounds,
+        "PLACES": places,
+        "DESCRIPTOR": f"%{count}",
+    }
+    values["SUMS"] = ", ".join(f'"+f"(sum[{each}])' for each in range(count))
+    module = compiled(kernel_source("reallocated_registers", **values), architecture="90a")
+    functions = machine_code(module.cubin)
+    assert functions is not None
+    kept = any(each.name == "USETMAXREG" for each in functions["f"].instructions)
+    assert module.functions["f"].reallocates_registers == kept == ((columns, bounds) != (8, "256"))
+
+
 @pytest.mark.parametrize(("folder", "line"), [("include", Line("more.cuh", 3)), ("cutlass", Line("kernel.cu", 4))])
 def test_code_of_a_library_belongs_to_the_line_that_calls_it(
     folder: str, line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,7 @@ from mmcore.verify.elements import is_poison
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.executor import kernel_launch
 from mmcore_emulator.machine import lanes
-from tests.emulation import emulate, function_of, ptx_kernel
+from tests.emulation import emulate, ptx_kernel
 from tests.emulator.kernels import kernel_source
 from tests.emulator.loaded import Loaded, content
 from tests.emulator.oracles import zeros
@@ -115,9 +115,3 @@ def test_a_block_may_wait_for_a_later_one_as_long_as_both_are_resident(monkeypat
     found = [violation for violation in run.violations if "no thread is left to write" in violation.message]
     assert {violation.kind for violation in run.violations} == {"deadlock"}
     assert [(violation.line, violation.thread) for violation in found] == [(5, (0, 0, 0))]
-
-
-@pytest.mark.parametrize("directives", ["", ".maxntid 384", ".maxntid 384 .minnctapersm 1", ".maxnreg 168"])
-def test_the_registers_of_a_launch_are_known_where_the_source_bounds_them(directives: str) -> None:
-    bounded = "minnctapersm" in directives or "maxnreg" in directives
-    assert function_of(ptx_kernel("", directives=directives)).bounds_registers == bounded

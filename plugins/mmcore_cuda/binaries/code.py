@@ -31,6 +31,7 @@ _NEWER_FLAGS = 8  # the version of the ABI from which on e_flags holds the archi
 _KERNEL = 0x10  # bit of a symbol's st_other that marks a kernel function
 _NO_BITS = 8  # type of a section without bytes in the file
 _SIZED = 4  # format of a record of .nv.info whose value has a variable size
+_USETMAXREG = 0x9C8  # the lowest 12 bits of the instruction, which has 16 bytes
 # Records: a parameter's ordinal and size; a symbol's registers; its stack and its callees'.
 _ORDINAL, _REGISTERS, _STACK = 0x17, 0x2F, 0x12
 _RESERVED_SINCE, _RESERVED_BYTES = 90, 1024  # of each block's shared memory, from that architecture on
@@ -49,6 +50,7 @@ class CodeFunction:
     shared_bytes: int  # static shared memory of a block
     registers: int = 0  # registers per thread; 0 in PTX, which does not allocate them
     local_bytes: int | None = None  # local memory per thread; None in PTX
+    reallocates_registers: bool | None = None  # whether warps change their registers by ``setmaxnreg``; None in PTX
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,20 @@ def _read(cubin: bytes) -> Code:
         if kernel:
             parameters = _parameter_bytes(sections[f".nv.info.{name}"].content)
             shared_bytes = max(0, sections[f".nv.shared.{name}"].size - reserved)
-            functions[name] = CodeFunction(name, parameters, shared_bytes, registers.get(number, 0), stacks.get(number))
+            functions[name] = CodeFunction(
+                name,
+                parameters,
+                shared_bytes,
+                registers.get(number, 0),
+                stacks.get(number),
+                _has_instruction(sections[f".text.{name}"].content, _USETMAXREG),
+            )
     return Code(str(architecture), functions)
+
+
+def _has_instruction(code: bytes, opcode: int) -> bool:
+    """Return whether some code has an instruction, by the lowest bits of its first word."""
+    return any(first & 0xFFF == opcode for first, _ in struct.iter_unpack("<QQ", code))
 
 
 def sections_of(cubin: bytes) -> Iterator[tuple[str, _Section]]:

@@ -80,6 +80,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
             parameter_bytes=in_ptx.parameter_bytes if in_ptx else function.parameter_bytes,
             dynamic_shared_bytes=binary.shared_bytes,
             null_pointers=binary.null_pointers,
+            reallocates_registers=function.reallocates_registers,
         )
     return CompiledModule(f"sm_{wanted}", source, functions, cubin, binary.ptx)
 

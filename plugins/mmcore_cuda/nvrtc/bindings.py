@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
-from mmcore_cuda.binaries.code import parameter_bytes
+from mmcore_cuda.binaries.code import parameter_bytes, read_cubin
 from mmcore_cuda.binaries.ptxas_log import resources, without_resources
 from mmcore_emulator.ptx.asm_lines import with_first_lines
 
@@ -180,7 +180,7 @@ def compile_once(
             if reason := ineffective_macro(f"line {line} of {Path(path).name}", name, options):
                 raise SourceRejected(kernel, reason)
         reports = resources(log)
-        ptx = text_of("PTX").rstrip(b"\0").decode()
+        ptx, cubin = text_of("PTX").rstrip(b"\0").decode(), text_of("CUBIN")
         functions = {}
         for entry in entries:
             expression = expressions[entry].encode()
@@ -193,9 +193,12 @@ def compile_once(
                     f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
                 )
             functions[entry] = CompiledFunction(
-                symbol=symbol, parameter_bytes=parameter_bytes(ptx, symbol), **asdict(reports[symbol])
+                symbol=symbol,
+                parameter_bytes=parameter_bytes(ptx, symbol),
+                reallocates_registers=read_cubin(cubin).functions[symbol].reallocates_registers,
+                **asdict(reports[symbol]),
             )
         ptx = with_first_lines(ptx, program_name, text)
-        return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
+        return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, cubin, ptx)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

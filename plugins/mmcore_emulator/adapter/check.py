@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmcore.cell import Cell
-from mmcore.devices.base import Device
+from mmcore.devices.base import BoundLaunch, Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.shared_bounds import without_consequences
 from mmcore.devices.violations import Violation
@@ -35,7 +35,6 @@ from mmcore_emulator.machine import violations as machine_violations
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Flags
-from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.input_reads import InputReads
@@ -184,7 +183,7 @@ def sanitized_run(
     kernel = loaded.plan.kernel
     found = with_guards(with_causes(with_one_hint(mmcore_violations(recorder.violations), kernel), kernel))
     found += _unwritten(problem, shadows.of(output.array))
-    found += itertools.chain.from_iterable(_ignored_counts(module.function(call)) for call in loaded.launches)
+    found += itertools.chain.from_iterable(_ignored_counts(module, call) for call in loaded.launches)
     found = [*without_consequences(found, kernel.launch)]
     return [replace(each, hint=_in_its_language(each.hint, kernel)) for each in found]
 
@@ -230,14 +229,16 @@ def lost_data(loaded: LoadedKernel) -> list[Violation]:
     return found or [each for name in needed for each in _unread(loaded, name, reads.read.get(name))]
 
 
-def _ignored_counts(function: Function) -> Iterator[Violation]:
-    """Yield a warning for the first ``setmaxnreg`` of a function whose registers at the launch nothing bounds."""
-    found = (each for each in function.body if each.mnemonic.startswith("setmaxnreg"))
+def _ignored_counts(module: EmulatedModule, call: BoundLaunch) -> Iterator[Violation]:
+    """Yield a warning for the first ``setmaxnreg`` of a launch if the machine code has none."""
+    if call.function.reallocates_registers is not False:
+        return
+    found = (each for each in module.function(call).body if each.mnemonic.startswith("setmaxnreg"))
     why = (
         "has no effect: the assembler leaves it out where it does not know the registers at the launch, which "
         "__launch_bounds__ with a number of blocks, as (256, 1), or __maxnreg__ fixes"
     )
-    for each in itertools.islice(found, 0 if function.bounds_registers else 1):
+    for each in itertools.islice(found, 1):
         yield Violation("ignored-setmaxnreg", f"setmaxnreg {why}", None, each.source, each.line)
 
 

@@ -180,7 +180,7 @@ class EmulatedModule:
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
             cluster=conversions.launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
-            registers=call.function.registers if function.bounds_registers else 0,
+            registers=call.function.registers if call.function.reallocates_registers else 0,
             write=self.write,
         )
 

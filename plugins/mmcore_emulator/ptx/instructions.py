@@ -111,8 +111,6 @@ class Function:
     # Threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
     threads: dict[str, int] = field(default_factory=dict)
     cluster: tuple[int, ...] = ()  # blocks of a cluster along x, y and z, if the source sets them
-    # True if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
-    bounds_registers: bool = False
     returns: list[Parameter] = field(default_factory=list)  # results of a ``.func``
     # ``.param`` variables of its body, for arguments and results of calls, by name.
     passed: dict[str, Parameter] = field(default_factory=dict)

@@ -45,7 +45,6 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)")
 _CALLABLE = re.compile(r"\.func\b(?P<head>[^{;]*)\{")
 _HEAD = re.compile(r"(?:\((?P<returns>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<parameters>[^)]*)\))?")
-_BOUNDED = re.compile(r"\.(minnctapersm|maxnreg)\b")
 _THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
 _CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d\s,]+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
@@ -83,8 +82,7 @@ def parse(text: str) -> dict[str, Function]:
     for match, begin, end in entries:
         parameters = _parameters(match["parameters"] or "")
         directives = match["directives"]
-        bounded = _BOUNDED.search(directives) is not None
-        function = Function(match[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
+        function = Function(match[1], parameters, dict(variables), _threads(directives), _cluster(directives))
         FunctionBody(function, files).read(text[begin : end - 1])
         functions[function.name] = with_calls_expanded(function, called)
     return functions
