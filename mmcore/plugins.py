@@ -182,7 +182,7 @@ class Plugins:
         @functools.wraps(function)
         def isolated(*arguments: Any, **named: Any) -> Registered[Any] | None:
             with self.reported(origin, hook, (MmcoreError,) if expected else ()):
-                if (answer := function(*arguments, **named)) is None:
+                if (answer := function(*arguments, **named)) is None and hook not in LOADED_HOOKS:
                     return None
                 with self.reported(origin, hook):
                     if expected:
@@ -222,7 +222,8 @@ def _listed(hook: str, returned: Any) -> Iterable[Any]:
     if isinstance(returned, Kernel) or (callable(returned) and hook == "mmcore_kernels"):
         return [returned]
     if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
-        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
+        what = "nothing (is a return missing?)" if returned is None else type(returned).__name__
+        raise MmcoreError(f"{hook} returned {what}, not a list")
     return returned
 
 

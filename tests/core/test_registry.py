@@ -89,6 +89,7 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_kernels=SystemExit(3)), "SystemExit: 3"),
         (plugin(mmcore_kernels=[1]), "mmcore_kernels returned 1, which is not a Kernel"),
         (plugin(mmcore_kernels=7), "mmcore_kernels returned int, not a list"),
+        (plugin(mmcore_kernels=None), "mmcore_kernels returned nothing (is a return missing?), not a list"),
         (plugin(mmcore_devices=[object()]), "AttributeError: 'object' object has no attribute 'name'"),
         (plugin(mmcore_commands=["tune"]), "ValueError: too many values to unpack"),
         (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
