@@ -102,7 +102,8 @@ def check_values(kernel: Kernel) -> None:
 
 def _check_constraints(constraints: Iterable[Constraint]) -> None:
     for each in constraints:
-        valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
+        require(not isinstance(each, type), f"the class {each!r:.80} is no constraint; a call of it makes one")
+        valid = isinstance(each, Constraint) and callable(each.violation)
         words = valid and isinstance(each.description, str) and each.description.strip()
         require(words, f"{each!r} is not a constraint: it has no description or no violation")
         require("\n" not in each.description, f"the description of {each!r} has more than one line")

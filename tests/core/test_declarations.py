@@ -395,7 +395,7 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
             r"'SPLITS' is none of A, .*; a config's parameter is Scalar\(lambda problem, config: config.SPLITS\)$",
         ),
         ({"arguments": ("A", "gamma")}, "argument 'gamma' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta"),
-        ({"constraints": (FlatBlock,)}, "is not a constraint|the description of"),
+        ({"constraints": (FlatBlock,)}, "FlatBlock'> is no constraint; a call of it makes one"),
         ({"constraints": ("square",)}, "'square' is not a constraint"),
         ({"constraints": SquareBlock()}, "its constraints are several"),
         ({"grid": (1, 1)}, "its grid rule is not callable"),
