@@ -167,10 +167,12 @@ NO_ANSWER = Answer(COULD_NOT_RUN, None, "Error: the limits of a submission were 
 def commands(task: Task, submission: Submission) -> Commands:
     """Return the commands whose answers the rubric needs, by name; the first compiles the file.
 
+    Those that take longer follow, so that a limit of time leaves the others their answers.
     Of several kernels, the one that the task names for the student is graded, else the one that is named as in the
     task's own files.
     """
-    file, names = submission.file, kernel_names(submission.text)
+    names, file = kernel_names(submission.text), submission.file
+    file = f"./{file}" if file.startswith("-") else file  # else it would be an option
     named = [*names & task.kernels] if len(names) > 1 and "--entry" not in task.options else []
     if submission.student in task.entry:
         named = [task.entry[submission.student]]
@@ -181,12 +183,12 @@ def commands(task: Task, submission: Submission) -> Commands:
     plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
     asked: dict[str, Sequence[str]] = {COMPILE: ["occupancy", file, *on_emulator, *options]}
     asked |= {run_at(each): ["run", file, "--size", _words(each), *plain] for each in task.tried}
-    asked[RUN] = ["run", file, *on_emulator, *seeded]
-    asked |= {check_at(each): ["check", file, "--size", _words(each), *on_emulator, *seeded] for each in task.checked}
-    if task.asks("proved"):
-        asked["prove"] = ["prove", file, *on_emulator, *seeded]
     if task.asks("counts"):
         asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
+    asked |= {check_at(each): ["check", file, "--size", _words(each), *on_emulator, *seeded] for each in task.checked}
+    asked[RUN] = ["run", file, *on_emulator, *seeded]
+    if task.asks("proved"):
+        asked["prove"] = ["prove", file, *on_emulator, *seeded]
     if task.asks("coalesced", "overlapped"):
         asked["why"] = ["why", file, *seeded]  # at its usual size, which is large
     return asked

@@ -177,13 +177,28 @@ def _not_graded(task: Task, submission: Submission, answers: Answers) -> str:
     return f"{NOT_GRADED}{unknown}" if unknown else further_launches(task, submission, answers)
 
 
+def _of_ended(outcomes: Sequence[Outcome], run: Run) -> Iterator[Outcome]:
+    """Yield the outcomes of a submission that was ended.
+
+    Those without points have the faults that were found before, else why it was ended.
+    """
+    answers = [each for each in run.answers.values() if each.document is not None]
+    found = tuple(fault for each in answers for fault in each.faults if not fault.startswith("timeout"))
+    reasons = chain([run.ended], repeat(_ENDED_BEFORE))
+    for each in outcomes:
+        if each.points or not each.message:
+            yield each
+        else:
+            faults = [fault for fault in each.faults if fault.endswith(found)]
+            yield replace(each, message="\n".join(faults) or next(reasons))
+
+
 def grade_of(task: Task, submission: Submission, run: Run, reference: Answers) -> Grade:
     """Return the grade of a submission that ran; ``reference`` has the answers on the teacher's solution."""
     run = run if task.hints else replace(run, answers=without_hints(run.answers))
     found = outcomes(task, run.answers, reference)
     if run.ended:
-        reasons = chain([run.ended], repeat(_ENDED_BEFORE))
-        found = [replace(each, message=next(reasons)) if each.message and not each.points else each for each in found]
+        found = [*_of_ended(found, run)]
     elif reason := _not_graded(task, submission, run.answers):
         found = [replace(each, points=0, message=reason, hidden="") for each in found]
     elif task.given is not None and is_unchanged(task, submission):

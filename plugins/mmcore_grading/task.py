@@ -128,10 +128,14 @@ class Task:
 
     @property
     def checked(self) -> Sequence[Sizes]:
-        """The sizes that decide on hazards, without large ones; none if any size does, or none is asked for."""
+        """The sizes that decide on hazards, small first, without large ones.
+
+        There are none if those that the code asks for decide, or the rubric does not ask.
+        """
         if self.asks("any-size") or not self.asks("no-hazards"):
             return []
-        return [size for size in self.tried if _work(size) <= max(_CHECKED, min(map(_work, self.shown)))]
+        most = max(_CHECKED, min(map(_work, self.shown)))
+        return sorted((size for size in self.tried if _work(size) <= most), key=_work)
 
     def asks(self, *names: str) -> bool:
         """Return whether the rubric has one of some criteria."""

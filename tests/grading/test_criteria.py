@@ -526,6 +526,25 @@ def test_a_product_that_was_not_graded_is_named_beside_all_points(text: str, gra
         assert f"warning: {warning}" in page or not warning
 
 
+def test_what_a_limit_of_time_leaves_unanswered_hides_no_hazard_that_was_found() -> None:
+    criteria = [Criterion(each, 1) for each in ("no-hazards", "hidden-sizes", "proved")]
+    task = Task("a product", (Sizes(8, 8, 8), Sizes(9, 9, 9)), tuple(criteria), hidden=(Sizes(7, 7, 7),))
+    right = Answer(0, {"verified": True, "violations": []})
+    faults = [Violation("shared-race", "both write", source="a.cu", line=3), Violation("timeout", "it was running")]
+    racing, late = (Answer(1, {"violations": [each.to_json()]}) for each in faults)
+    answers = {"compile": right, "run 8x8x8": right, "check 8x8x8": racing, "check 9x9x9": late}
+    grade = grade_of(task, Submission("ada", (("a.cu", b""),)), Run(answers, "it took more than 9 seconds"), {})
+    found, *others = (each.message for each in grade.outcomes)
+    assert found == "at 8×8×8: shared-race at a.cu:3: both write"
+    assert others == ["it took more than 9 seconds", "not reached: the submission was ended before this"]
+
+
+def test_a_file_may_have_the_name_of_an_option() -> None:
+    submission = Submission("-final", (("-final.cu", b""),))
+    asked = commands(Task("a product", (Sizes(8, 8, 8),), (Criterion("any-size", 1),)), submission)
+    assert {words[1] for words in asked.values()} == {"./-final.cu"}
+
+
 def test_a_students_page_has_the_launch_and_the_commands_of_its_verdict_without_hidden_sizes() -> None:
     criteria = [Criterion(name, 1) for name in ("shown-sizes", "hidden-sizes", "any-size", "proved")]
     sizes = Sizes(8, 8, 8), Sizes(9, 9, 9)
