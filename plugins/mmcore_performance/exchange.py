@@ -86,7 +86,8 @@ def with_exchange(
     """Return the reasons of a cell's kernel with one for all that exchanging x and y removes.
 
     Its gain is that of the exchanged kernel's time: the predicted one, or an estimate if ``seconds`` is 0. The others
-    are those that are left in that kernel. Without such a gain, no reason advises the exchange.
+    are those that are left in that kernel, with what they save alone in this one. Without such a gain, no reason
+    advises the exchange.
     """
     advised = [reason.gain for reason in several if reason.advice == EXCHANGE]
     if not advised or not _can_exchange(observation):
@@ -97,12 +98,21 @@ def with_exchange(
     counting = partial(profiled, counting=_Counts)
     evidence = evidence_of(cell, observation.card, kernel, counting) if seconds else None
     before = seconds or _estimate(observation)
-    gain = 1 - (predict(evidence).seconds if evidence else _estimate(changed)) / before
+    after = predict(evidence).seconds if evidence else _estimate(changed)
+    gain = 1 - after / before
     if gain < max(advised):
         return [*_without_exchange(several, observation)]
-    known = {(reason.kind, reason.line) for reason in several}
-    rest = [each for each in reasons(changed, evidence, before) if (each.kind, each.line) in known]
-    return sorted([_joint(observation, changed, gain), *rest], key=lambda reason: -reason.gain)
+    alone = {_key(reason): reason.gain for reason in several}
+    left = [each for each in reasons(changed, evidence, after) if _key(each) in alone]
+    joint = _joint(observation, changed, gain)
+    larger = [each for each in left if min(alone[_key(each)], each.next_gain * (1 - gain)) > gain]
+    first = [replace(each, gain=alone[_key(each)], next_gain=alone[_key(each)]) for each in larger]
+    return [*first, joint, *(replace(each, gain=alone[_key(each)]) for each in left if each not in larger)]
+
+
+def _key(reason: Reason) -> tuple[str, Line]:
+    """Return what a reason has in both kernels."""
+    return reason.kind, reason.line
 
 
 def _without_exchange(several: list[Reason], observation: Observation) -> Iterator[Reason]:
@@ -137,4 +147,6 @@ def _joint(observation: Observation, changed: Observation, gain: float) -> Reaso
     first = max(places, key=saved.__getitem__)
     others = tuple(sorted({place.line for place in places} - {first.line}))
     sentence = "threadIdx.x selects the row of C, so that neighbouring threads access elements of different rows"
-    return Reason("uncoalesced", sentence, EXCHANGE, first.line, first.column, gain=gain, other_lines=others)
+    return Reason(
+        "uncoalesced", sentence, EXCHANGE, first.line, first.column, gain=gain, next_gain=gain, other_lines=others
+    )

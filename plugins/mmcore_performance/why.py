@@ -21,7 +21,7 @@ from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import WAITS, Interval, predict
 from mmcore_performance.reasons.launches import fills_card
-from mmcore_performance.reasons.ranking import reasons
+from mmcore_performance.reasons.ranking import LEAST_GAIN, inserted, reasons
 from mmcore_performance.reasons.reason import NOWHERE, Reason, counted
 from mmcore_performance.reasons.uncoalesced import uncoalesced_accesses
 from mmcore_performance.reasons.waits import copies_in_turn
@@ -79,7 +79,7 @@ class Why:
         right: whether the small product was right.
         predicted: the predicted time; None if there is none.
         unpredicted: why there is no predicted time, as a clause.
-        reasons: the largest gain first.
+        reasons: in the order in which to mend them, the largest gain first.
         findings: those that matter whatever their gain: uncoalesced accesses if they are a large part of all, and
             copies that wait for the multiplications, and these for them.
         advice: what to try where there are no reasons, as a noun; "" if nothing is known.
@@ -183,8 +183,8 @@ def _with_starts(observation: Observation, several: list[Reason], share: float) 
         return several
     sentence = f"starting {counted(len(observation.launches), 'kernel')} takes long beside the product, which is small"
     advice = "multiply larger matrices, or many small ones in one launch (a batch, a CUDA graph)"
-    small = [Reason("small product", sentence, advice, gain=share), *several]
-    return sorted(small, key=lambda reason: -reason.gain) if fills_card(observation) else small
+    small = Reason("small product", sentence, advice, gain=share, next_gain=share)
+    return inserted(small, several) if fills_card(observation) else [small, *several]
 
 
 def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
@@ -196,6 +196,13 @@ def placeless(reason: Reason, where: str = "") -> str:
     """Return the sentence of a reason without its place."""
     beside = ", beyond the predicted one" * reason.uncounted
     return f"about {100 * reason.gain:.0f} % of the time{where}{beside}: {reason.sentence}"
+
+
+def next_part(reason: Reason) -> str:
+    """Return the part of the time left by the reasons before one, as a clause; "" if it is about its part of all."""
+    if abs(reason.next_gain - reason.gain) < LEAST_GAIN:
+        return ""
+    return f", {100 * reason.next_gain:.0f} % once the reasons before it are mended"
 
 
 def _place(reason: Reason, kernel: Kernel) -> str:

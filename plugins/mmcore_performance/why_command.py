@@ -27,7 +27,7 @@ from mmcore_performance.card_option import card_option
 from mmcore_performance.cards import cards
 from mmcore_performance.prediction import WAITS
 from mmcore_performance.stopped import stopped
-from mmcore_performance.why import UNITS, Why, explained_time, sentence, source_lines
+from mmcore_performance.why import UNITS, Why, explained_time, next_part, sentence, source_lines
 
 USUAL_SIZE = 1024
 _SHOWN = 3
@@ -142,13 +142,15 @@ def details(found: Why, kernel: Kernel) -> list[RenderableType]:
         return [Text(summary(found), "bold")]
     for number, reason in enumerate(found.reasons[:_SHOWN], start=1):
         quote = source_lines(reason, kernel)
-        parts += [f"{number}. {sentence(reason, kernel)}", *quote, f"   try: {reason.advice}", ""]
+        parts += [f"{number}. {sentence(reason, kernel, next_part(reason))}", *quote, f"   try: {reason.advice}", ""]
     return parts[:-1]
 
 
 def view(found: Why, kernel: Kernel) -> View:
     """Return the view of the reasons."""
-    messages = [f"{sentence(reason, kernel)}; try: {reason.advice}" for reason in found.reasons[:_SHOWN]]
+    messages = [
+        f"{sentence(reason, kernel, next_part(reason))}; try: {reason.advice}" for reason in found.reasons[:_SHOWN]
+    ]
     file, text = source_of(found.kernel)
     return View(
         summary(found),
@@ -162,7 +164,7 @@ def view(found: Why, kernel: Kernel) -> View:
 
 
 def _brief(found: Why, kernel: Kernel) -> str:
-    lines = [f"{sentence(reason, kernel)}; {reason.advice}" for reason in found.reasons[:_SHOWN]]
+    lines = [f"{sentence(reason, kernel, next_part(reason))}; {reason.advice}" for reason in found.reasons[:_SHOWN]]
     return "\n".join(filter(None, [_fault(found), *lines])) or summary(found)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -102,6 +103,24 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
 """
+BY_PARITY = """\
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[16][16], b[16][16];
+    int ty = threadIdx.y, tx = threadIdx.x, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+    double sum = 0;
+    for (int t = 0; t < n; t += 16) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        if (PARITY) for (int k = 0; k < 16; k++) sum += a[ty][k] * b[k][tx];
+        else for (int k = 15; k >= 0; k--) sum += a[ty][k] * b[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+"""
 BY_TRANSPOSE = """\
 __global__ void mm(const float *A, const float *B, float *C, int n)
 {
@@ -165,6 +184,44 @@ def test_without_the_mistake_it_is_no_reason_and_saves_what_was_said(kind: str, 
         assert first["gain"] <= 1 - better["seconds"] / slow["seconds"] + 0.01
 
 
+TILED_DOUBLES = TILED_ROWS.replace("float sum", "double sum")
+TRANSPOSED_DOUBLES = TILED_DOUBLES.replace("16", "32").replace("b[ty][tx]", "b[tx][ty]").replace("b[k][tx]", "b[tx][k]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "slow", "better"),
+    [
+        ("double", TILED_DOUBLES.replace("ROW", "x").replace("COLUMN", "y"), "double", "float"),
+        ("double", TILED_DOUBLES.replace("ROW", "y").replace("COLUMN", "x"), "double", "float"),
+        ("double", TRANSPOSED_DOUBLES.replace("ROW", "y").replace("COLUMN", "x"), "double", "float"),
+        ("double", BY_PARITY.replace("PARITY", "tx % 2"), "double", "float"),
+        ("divergence", BY_PARITY, "PARITY", "ty / 2 % 2"),
+    ],
+)
+def test_one_of_several_reasons_saves_alone_what_was_said(
+    kind: str, text: str, slow: str, better: str, tmp_path: Path
+) -> None:
+    answers = []
+    for change in (slow.replace("PARITY", "tx % 2"), better):
+        (tmp_path / "mm.cu").write_text(text.replace(slow, change))
+        answers.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
+    before, after = answers
+    (reason,) = [each for each in before["reasons"] if each["kind"] == kind]
+    assert len(before["reasons"]) > 1
+    assert reason["gain"] == pytest.approx(1 - after["seconds"] / before["seconds"], abs=0.03)
+
+
+def test_a_reason_that_others_hide_has_the_part_that_it_takes_without_them(tmp_path: Path) -> None:
+    doubles = []
+    for row, column in ("xy", "yx"):
+        (tmp_path / "mm.cu").write_text(TILED_DOUBLES.replace("ROW", row).replace("COLUMN", column))
+        said = mmcore("why", str(tmp_path / "mm.cu"), "-q").stdout
+        doubles.append(next(line for line in said.splitlines() if "double" in line))
+    hidden, first = (re.findall(r"(\d+) %", each) for each in doubles)
+    assert hidden[1:] == first
+    assert "% once the reasons before it are mended: " in doubles[0]
+
+
 def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: Path) -> None:
     far, near = "C[(row + tx) * n + col + ty] = sum", "C[(row + ty) * n + col + tx] = sum"
     answers = {}
@@ -226,7 +283,7 @@ def test_padded_rows_save_what_was_said_if_loads_stay_joined(tmp_path: Path) -> 
     assert conflicts["kind"] == "bank conflicts"
     assert "by 16 bytes and declare it __align__(16)" in conflicts["advice"]
     assert all(each["kind"] == "narrow loads" for each in narrow)
-    saved = sum(each["gain"] for each in narrow)  # none, if the compiler aligns a by itself
+    saved = 1 - prod(1 - each["next_gain"] for each in narrow)  # none, if the compiler aligns a by itself
     for gain, before in ((conflicts["gain"], bare), (saved, padded)):
         assert gain == pytest.approx(1 - aligned["seconds"] / before["seconds"], abs=0.02)
     wide = [reason["kind"] for reason in bare["reasons"] if reason["line"] != conflicts["line"]]
@@ -446,7 +503,7 @@ def test_an_exchange_that_would_make_other_accesses_worse_is_no_joint_reason(tmp
     assert not any(each["other_lines"] for each in answer["reasons"])
 
 
-def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlapping_reasons_save_no_more_than_what_those_before_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     overlapping = [Reason(f"overlapping {number}", "", "", saved=Costs(shared_memory=8)) for number in range(3)]
     worse = Reason("worse", "", "", saved=Costs(shared_memory=1, issue=-9))
     after = Reason("after", "", "", factor=0.1)
@@ -459,7 +516,8 @@ def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.Mon
     monkeypatch.setattr(ranking, "launch_times", lambda *_: [Estimate(Costs(shared_memory=12, issue=2))])
     ranked = ranking.reasons(cast("Observation", SimpleNamespace(launches=[None], card=None)))
     assert [each.kind for each in ranked] == ["overlapping 0", "overlapping 1", "after"]
-    assert sum(each.gain for each in ranked) <= 1
+    assert ranked[0].gain == ranked[0].next_gain == ranked[1].gain
+    assert all(0 < each.next_gain < 1 for each in ranked)
 
 
 @pytest.mark.parametrize(

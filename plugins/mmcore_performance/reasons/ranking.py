@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import attrgetter
 
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.observation import Observation, ObservedLaunch
@@ -33,22 +35,71 @@ _MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, repeated, d
 _REFINEMENTS = (indices, widths, copies, waits, l2_order)
 
 
+@dataclass(frozen=True)
+class _Waste:
+    """A reason with its parts, of one line or of neighbours.
+
+    Attributes:
+        reason: the reason, with the last line.
+        parts: the reasons of single lines, each with the number of its launch.
+        saved: the time that they save after the mistakes and redesigns that come before them.
+    """
+
+    reason: Reason
+    parts: tuple[tuple[int, Reason], ...]
+    saved: float
+
+    def removed(self, times: Sequence[LaunchTime]) -> list[LaunchTime]:
+        """Return the times of the launches without the waste."""
+        left = [*times]
+        for number, part in self.parts:
+            left[number] = left[number].without(part)
+        return left
+
+
 def reasons(observation: Observation, evidence: Evidence | None = None, seconds: float = 0.0) -> list[Reason]:
-    """Return the reasons of all launches, the largest gain first.
+    """Return the reasons of all launches in the order in which to mend them, the largest gain first.
 
     Gains are parts of the ``seconds`` that are predicted from the evidence, or without it of an estimate.
     """
     if evidence is not None:
         observation = replace(observation, launches=_with_counters(observation, evidence))
-    each = launch_times(observation, evidence)
-    whole = seconds or sum(time.time for time in each) or 1.0
-    ranked = [
-        replace(reason, gain=gain / whole, uncounted=reason.uncounted and evidence is not None)
-        for launch, time in zip(observation.launches, each, strict=False)
-        for reason, gain in _of_launch(observation, launch, time)
-    ]
-    several = sorted(_folded(ranked), key=lambda reason: -reason.gain)
-    return [reason for reason in several if reason.gain >= LEAST_GAIN]
+    times = launch_times(observation, evidence)
+    whole = seconds or _sum(times) or 1.0
+    several = _folded(
+        _Waste(replace(reason, uncounted=reason.uncounted and evidence is not None), ((number, reason),), saved)
+        for number, (launch, time) in enumerate(zip(observation.launches, times, strict=False))
+        for reason, saved in _of_launch(observation, launch, time)
+    )
+    return [*_in_order([each for each in several if each.saved >= LEAST_GAIN * whole], times, whole)]
+
+
+def _in_order(several: list[_Waste], times: Sequence[LaunchTime], whole: float) -> Iterator[Reason]:
+    """Yield the reasons of wastes, at each step the one that saves most of the time that is left, with its gains.
+
+    A redesign may save what a mistake costs, too; its place is by what it saves without the mistake.
+    """
+    left = times
+    while several:
+        now = _sum(left)
+        saved = [now - _sum(each.removed(left)) for each in several]
+        number = max(range(len(several)), key=lambda at: min(saved[at], several[at].saved))
+        if saved[number] <= 0:
+            return
+        waste = several.pop(number)
+        alone = _sum(times) - _sum(waste.removed(times))
+        yield replace(waste.reason, gain=alone / whole, next_gain=saved[number] / (whole - _sum(times) + now))
+        left = waste.removed(left)
+
+
+def inserted(reason: Reason, several: Sequence[Reason]) -> list[Reason]:
+    """Return reasons with a further one, before those that save less alone."""
+    larger = [*takewhile(lambda each: each.gain > reason.gain, several)]
+    return [*larger, reason, *several[len(larger) :]]
+
+
+def _sum(times: Iterable[LaunchTime]) -> float:
+    return sum(each.time for each in times)
 
 
 def _with_counters(observation: Observation, evidence: Evidence) -> tuple[ObservedLaunch, ...]:
@@ -57,15 +108,16 @@ def _with_counters(observation: Observation, evidence: Evidence) -> tuple[Observ
     return tuple(replace(observed, requested=launch.lines) for observed, launch in pairs)
 
 
-def _folded(several: Iterable[Reason]) -> list[Reason]:
-    """Return reasons with one for each run of neighbouring lines about which the same is said."""
-    folded: list[Reason] = []
-    for reason in sorted(several, key=lambda each: (each.kind, each.sentence, each.advice, each.line)):
-        last = folded[-1] if folded else None
-        if last is not None and _continues(last, reason):
-            folded[-1] = replace(last, gain=last.gain + reason.gain, last_line=reason.line.number)
+def _folded(several: Iterable[_Waste]) -> list[_Waste]:
+    """Return wastes with one for each run of neighbouring lines about which the same is said."""
+    folded: list[_Waste] = []
+    for waste in sorted(several, key=lambda each: attrgetter("kind", "sentence", "advice", "line")(each.reason)):
+        last, reason = folded[-1] if folded else None, waste.reason
+        if last is not None and _continues(last.reason, reason):
+            lines = replace(last.reason, last_line=reason.line.number)
+            folded[-1] = _Waste(lines, last.parts + waste.parts, last.saved + waste.saved)
         else:
-            folded.append(reason)
+            folded.append(waste)
     return folded
 
 
@@ -80,7 +132,7 @@ def _of_launch(observation: Observation, launch: ObservedLaunch, time: LaunchTim
     """Yield a launch's reasons with the time that each saves, after those before it are removed.
 
     Mistakes come before redesigns, and these before refinements, which each save part of the remaining time. One that
-    saves nothing of it is left out, so that all together save no more than the whole.
+    saves nothing of it is left out.
     """
     least = LEAST_GAIN * time.time
     for modules in (_MISTAKES, (reuse,), _REFINEMENTS):

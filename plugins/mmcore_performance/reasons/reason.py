@@ -11,7 +11,7 @@ from mmcore_performance.costs import NOTHING, Costs
 
 NOWHERE = Line("", 0)
 """The line of the whole launch."""
-_WRITTEN = ("kind", "sentence", "advice", "column", "gain", "last_line", "uncounted")
+_WRITTEN = ("kind", "sentence", "advice", "column", "gain", "next_gain", "last_line", "uncounted")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Reason:
             other warps work. 0 if buffers do not matter.
         counter: the counter of the line that grows with the saved cycles; "" if those of the whole launch are saved.
         uncounted: True if the predicted time, which rests on counts, does not contain the waste.
-        gain: the fraction of the time that is saved, of the predicted time if there is one.
+        gain: the fraction of the time that is saved by it alone, of the predicted time if there is one.
+        next_gain: the fraction that is saved of the time that is left without the reasons before it.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Reason:
     counter: str = "warp_instructions"
     uncounted: bool = False
     gain: float = 0.0
+    next_gain: float = 0.0
     last_line: int = 0
     other_lines: tuple[Line, ...] = ()
 

@@ -9,6 +9,7 @@ from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import SHARED_PASS
+from mmcore_performance.reasons.global_memory import uncoalesced_site
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
@@ -25,8 +26,9 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     for space in ("global", "shared"):
         several = _loads(launch, space)
         if lacks_reuse(observation, launch, space):
-            site = max(several, key=_least)
-            saved = access_costs(site, sum(map(_least, several)) - fmas * _NEEDED)
+            least = {each: _least(each, observation, launch) for each in several}
+            site = max(several, key=least.__getitem__)
+            saved = access_costs(site, sum(least.values()) - fmas * _NEEDED)
             yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
     fragments = [site for site in launch.sites if site.fragments and _is_operand(site, "global")]
     if fragments:
@@ -36,7 +38,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
 def lacks_reuse(observation: Observation, launch: ObservedLaunch, space: str) -> bool:
     """Return whether multiply-adds load more from a memory than those of a tile of a thread would."""
     fmas = _multiply_adds(observation, launch)
-    return 0 < fmas * _NEEDED < sum(map(_least, _loads(launch, space)))
+    return 0 < fmas * _NEEDED < sum(_least(site, observation, launch) for site in _loads(launch, space))
 
 
 def _multiply_adds(observation: Observation, launch: ObservedLaunch) -> float:
@@ -58,9 +60,12 @@ def _is_operand(site: Site, space: str) -> bool:
     return site.place.space == space and site.place.kind == "load" and site.place.array != "C"
 
 
-def _least(site: Site) -> float:
+def _least(site: Site, observation: Observation, launch: ObservedLaunch) -> float:
     """Return the cycles of a site without waste."""
-    return memory(site) if site.place.space != "shared" else float(site.wavefronts - site.conflicts)
+    if site.place.space == "shared":
+        return float(site.wavefronts - site.conflicts)
+    far = uncoalesced_site(site, observation, launch)
+    return memory(site) - (far.saved.global_memory if far else 0.0)
 
 
 def _times(observation: Observation, site: Site) -> float:

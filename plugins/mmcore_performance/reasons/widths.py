@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -20,13 +21,15 @@ _UNROLLED = 4  # turns of a loop that compilers join, at most
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
-    """Yield the narrow loads of each kind that cost most."""
+    """Yield the narrow loads of each array that cost most, and the narrow copies."""
     reused = [space for space in ("global", "shared") if not lacks_reuse(observation, launch, space)]
-    by_thread = [site for site in launch.sites if site.narrow and site.place.space in reused]
-    if by_thread:
-        each_saves = {each: _saved_loads(each, observation) for each in by_thread}
-        site, saved = max(by_thread, key=lambda each: each_saves[each].cycles), sum(each_saves.values(), NOTHING)
-        yield _reason(site, f"a thread loads {_loaded(site)} one by one", _layout(site), saved)
+    by_array = defaultdict[str, dict[Site, Costs]](dict)
+    for site in launch.sites:
+        if site.narrow and site.place.space in reused:
+            by_array[site.place.array][site] = _saved_loads(site, observation)
+    for loads in by_array.values():
+        site = max(loads, key=lambda each: loads[each].cycles)
+        yield _reason(site, f"a thread loads {_loaded(site)} one by one", _layout(site), sum(loads.values(), NOTHING))
     copies = [site for site in launch.sites if _copies(launch, site)]
     if copies and "global" in reused:
         site = max(copies, key=lambda each: (each.place.space == "global", each.requests))

@@ -99,7 +99,7 @@ class Explained:
     @staticmethod
     def _beyond(why: Why) -> float:
         """Return the part of the time that reasons leave that its prediction does not count."""
-        return 1 - sum(reason.gain for reason in why.reasons if reason.uncounted)
+        return prod(1 - reason.gain for reason in why.reasons if reason.uncounted)
 
     def uncounted(self) -> list[str]:
         """Return a line for each of A and B that has reasons which its predicted time does not count."""

@@ -15,7 +15,7 @@ from mmcore_emulator.adapter.profile_command import COUNTER_COLUMNS, counter_row
 from mmcore_emulator.explain.picture import svg_of
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.why import placeless, sentence, source_lines
+from mmcore_performance.why import next_part, placeless, sentence, source_lines
 from mmcore_performance.why_command import facts as facts_of_time
 from mmcore_performance.why_command import summary
 from mmcore_tools.pages.html import document, folded, picture, table
@@ -83,7 +83,7 @@ def _time(found: Findings) -> Iterator[str]:
     for reason in _shown(found):
         quote = "\n".join(line.removeprefix("    ") for line in source_lines(reason, found.kernel))
         items.append(
-            f"<li>{escaped(sentence(reason, found.kernel))}"
+            f"<li>{escaped(sentence(reason, found.kernel, next_part(reason)))}"
             f"{f'<pre>{escaped(quote)}</pre>' if quote else '<br>'}Try: {escaped(reason.advice)}</li>"
         )
     yield f"<ol>{''.join(items)}</ol>" if items else f"<p>{escaped(summary(why))}</p>"
