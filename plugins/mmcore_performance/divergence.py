@@ -21,11 +21,13 @@ class Divergence:
         at: the branch before most of them.
         used: the part of the lanes that execute them.
         wasted: instructions that warps would save if all of their lanes took the same way.
+        executed: instructions that the warps of the launch execute.
     """
 
     at: Instruction
     used: float
     wasted: Mapping[Instruction, float]
+    executed: Mapping[Instruction, int]
 
 
 class DivergenceRecorder:
@@ -52,8 +54,9 @@ class DivergenceRecorder:
         idle = {number: self._warps[number] - self._filled[number] for number in partly}
         branch = self._branch(max(partly, key=lambda each: idle[each] * len(self._blocks[each].instructions)))
         used = sum(self._filled[number] for number in partly) / sum(self._warps[number] for number in partly)
-        wasted = Counter({at: idle[number] for number in partly for at in self._blocks[number].instructions})
-        return None if branch is None else Divergence(branch, used, wasted)
+        wasted = {at: idle[number] for number in partly for at in self._blocks[number].instructions}
+        executed = {at: warps for number, warps in self._warps.items() for at in self._blocks[number].instructions}
+        return None if branch is None else Divergence(branch, used, wasted, executed)
 
     def _used(self, number: int) -> float:
         return self._filled[number] / self._warps[number]

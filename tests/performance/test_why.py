@@ -211,6 +211,16 @@ def test_one_of_several_reasons_saves_alone_what_was_said(
     assert reason["gain"] == pytest.approx(1 - after["seconds"] / before["seconds"], abs=0.03)
 
 
+def test_branches_with_loads_that_the_assembler_joins_cost_what_they_take(tmp_path: Path) -> None:
+    answers = []
+    for condition in ("tx % 2", "ty / 2 % 2"):
+        (tmp_path / "mm.cu").write_text(BY_PARITY.replace("double", "float").replace("PARITY", condition))
+        answers.append(json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--json").stdout))
+    slow, better = answers
+    (divergence,) = [each for each in slow["reasons"] if each["kind"] == "divergence"]
+    assert divergence["gain"] == pytest.approx(1 - better["seconds"] / slow["seconds"], abs=LEAST_GAIN)
+
+
 def test_a_reason_that_others_hide_has_the_part_that_it_takes_without_them(tmp_path: Path) -> None:
     doubles = []
     for row, column in ("xy", "yx"):

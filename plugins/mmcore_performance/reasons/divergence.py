@@ -9,6 +9,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.profiler.by_line import line_of
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.costs import NOTHING, Costs, access_costs, instructions
+from mmcore_performance.divergence import Divergence
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import class_of
 from mmcore_performance.reasons.reason import Reason
@@ -19,7 +20,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     divergence = launch.divergence
     if divergence is None:
         return
-    each = defaultdict[tuple[Line, int], Costs](Costs, _request_costs(launch))
+    each = defaultdict[tuple[Line, int], Costs](Costs, _access_costs(launch, divergence))
     mix, accesses = Counter[str](), NOTHING
     for at, warps in divergence.wasted.items():
         mix[class_of(at)] += round(warps)
@@ -38,11 +39,15 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     )
 
 
-def _request_costs(launch: ObservedLaunch) -> dict[tuple[Line, int], Costs]:
-    """Return the cycles of a warp's access at each place in global and shared memory, on average."""
-    cycles, requests = defaultdict[tuple[Line, int], Costs](Costs), Counter[tuple[Line, int]]()
+def _access_costs(launch: ObservedLaunch, divergence: Divergence) -> dict[tuple[Line, int], Costs]:
+    """Return the cycles of a load or store of a warp at each place in global and shared memory, on average.
+
+    Loads that the assembler joins cost as much together as the one that it makes of them.
+    """
+    cycles, executed = defaultdict[tuple[Line, int], Costs](Costs), Counter[tuple[Line, int]]()
     for site in launch.sites:
         if site.place.space != "local":
             cycles[site.place.line, site.place.column] += access_costs(site)
-            requests[site.place.line, site.place.column] += site.requests
-    return {place: cycles[place] * (1 / requests[place]) for place in requests}
+    for at, warps in divergence.executed.items():
+        executed[line_of(at), at.column] += warps * (effect(at).kind in ("load", "store"))
+    return {place: cycles[place] * (1 / executed[place]) for place in cycles if executed[place]}
