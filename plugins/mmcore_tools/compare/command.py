@@ -48,7 +48,12 @@ class _Operand(KernelParam):
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
 @device_option()
 @card_option()
-@click.option("--reasons/--no-reasons", default=True, show_default=True, help="Also counts and reasons, by emulator.")
+@click.option(
+    "--reasons/--no-reasons",
+    default=True,
+    show_default=True,
+    help="Also the emulator's reasons, with predicted times, or on a GPU its counts.",
+)
 @timeout_option("everything together")
 @click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or without a GPU predicted so.")
 @quiet_option
