@@ -349,8 +349,11 @@ def test_a_second_buffer_saves_the_waits_that_a_prediction_contains(size: int, t
     assert "no overlap" not in [each["kind"] for each in two["reasons"]]
 
 
-def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(tmp_path: Path) -> None:
-    first = why(tmp_path, "barriers: slow")["reasons"][0]
+@pytest.mark.parametrize("options", [(), ("--option", "-fmad=false")])
+def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    first = why(tmp_path, "barriers: slow", *options)["reasons"][0]
     assert "after every 0.5 multiply-adds of a thread" in first["sentence"]
     assert "32 times as deep" in first["advice"]
 

@@ -60,10 +60,13 @@ def _conflicts(site: Site, padding: int, alignment: int) -> Reason:
 
 
 def barriers_needed(launch: ObservedLaunch) -> float:
-    """Return the part of the barriers that deep tiles need too."""
+    """Return the part of the barriers that deep tiles need too.
+
+    A multiplication and an addition that are not fused, as of a sum in double, count as one multiply-add.
+    """
     counters = total(launch.lines.values())
     threads = counters.barriers * launch.block.size
-    each = counters.fmas / threads if threads and not counters.tensor_instructions else 0.0
+    each = counters.flops / 2 / threads if threads and not counters.tensor_instructions else 0.0
     return min(1.0, each / _ENOUGH) or 1.0
 
 
