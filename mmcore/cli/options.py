@@ -117,7 +117,7 @@ def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config
     """Return m, n and k as given; by default the usual size, or the next that the kernel allows."""
     size, m, n, k = (asked.get(name) for name in ("size", "m", "n", "k"))
     if size is m is n is k is None:
-        problem = kernel.square_problem(usual, *([config] if config else []))
+        problem = kernel.least_problem(usual, *([config] if config else []))
         size = Sizes(problem.m, problem.n, problem.k)
     sizes = three_sizes(size, m, n, k)
     return size or Sizes(*sizes)

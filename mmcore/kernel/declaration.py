@@ -336,6 +336,19 @@ class Kernel:
                 return problem
         return self.with_fixed_sizes(self.problem(least, least, least), (*configs, *self.usual_configs)[0])
 
+    def least_problem(self, least: int, *configs: Config) -> Problem:
+        """Return the problem of :meth:`square_problem`; if it is more than twice as large, with the fewest m = n.
+
+        A kernel may need a long k, or many rows, alone.
+        """
+        square = self.square_problem(least, *configs)
+        constraints = (*self.constraints, *self.program_sizes)
+        for size in range(least, square.n) if square.n > 2 * least else ():
+            problem = self.problem(size, size, square.k)
+            if not all(self._violations(constraints, problem, each) for each in configs or self.usual_configs):
+                return problem
+        return square
+
     def with_fixed_sizes(self, problem: Problem, config: Config) -> Problem:
         """Return the nearest problem with the sizes that its source fixes, or has one parameter for."""
         for each in self.constraints:

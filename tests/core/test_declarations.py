@@ -25,6 +25,7 @@ from mmcore import (
     Problem,
     Scalar,
     Space,
+    Square,
     SquareBlock,
     Struct,
     TensorMap,
@@ -519,6 +520,20 @@ class AtMost:
 )
 def test_an_allowed_size_is_at_most_4096_further_or_the_next_below(constraint: Any, least: int, found: int) -> None:
     assert declared(constraints=(constraint,)).square_problem(least).n == found
+
+
+@pytest.mark.parametrize(
+    ("constraints", "found"),
+    [
+        ((Multiple(("m", "n"), 48), Multiple("k", 768)), (144, 144, 768)),
+        ((Multiple("k", 256),), (256, 256, 256)),
+        ((Square(), Multiple("k", 1024)), (1024, 1024, 1024)),
+    ],
+    ids=["a long k", "a square of at most twice the size", "squares alone"],
+)
+def test_the_least_problem_has_few_rows_and_columns_beside_a_long_k(constraints: Any, found: Any) -> None:
+    problem = declared(constraints=constraints).least_problem(128)
+    assert (problem.m, problem.n, problem.k) == found
 
 
 def test_a_library_has_configs_only_where_it_declares_some() -> None:

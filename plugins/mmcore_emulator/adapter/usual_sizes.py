@@ -37,6 +37,12 @@ class UsualSizes(AllowedSizes):
         more = (self._affordable(size) for size in (*self._missing(), *self._beyond_grid(1)))
         return [*self._all[:2], *more]
 
+    @property
+    def _multiples(self) -> tuple[int, ...]:
+        """The least multiples of the number that k is a multiple of, which may be larger than the usual k."""
+        step = self.multiple("k")
+        return (step, 2 * step) if step else ()
+
     def _missing(self) -> Iterator[Size]:
         """Yield a square of two tiles along each side, and one with remainders, if no affordable size is such a one.
 
@@ -60,9 +66,12 @@ class UsualSizes(AllowedSizes):
                 yield from itertools.islice(found, 1)
 
     def _squares(self, leasts: Iterable[int]) -> Iterator[Problem]:
-        """Yield the squares from some sizes up, also those that the kernel's own program does not use."""
+        """Yield the squares from some sizes up, also those that the kernel's own program does not use.
+
+        A product with a longer k stands for a square that is much larger.
+        """
         kernel = replace(self.kernel, program_sizes=())
-        yield from (kernel.square_problem(least, self.config) for least in leasts)
+        yield from (kernel.least_problem(least, self.config) for least in leasts)
 
     def unequal_of_program(self) -> Iterator[Size]:
         """Yield the least product of three different sides that the kernel's own program uses.
@@ -71,7 +80,9 @@ class UsualSizes(AllowedSizes):
         """
         rows, columns = self.tile
         sides = ((rows * down, columns * along) for down, along in itertools.product((1, 2, 3), repeat=2))
-        sizes = sorted(((m, n, k) for m, n in sides for k in _DEPTHS if len({m, n, k}) == 3), key=math.prod)
+        sizes = sorted(
+            ((m, n, k) for m, n in sides for k in {*_DEPTHS, *self._multiples} if len({m, n, k}) == 3), key=math.prod
+        )
         used = [each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config)]
         observed = list(self.first("whole tiles of different sides", used))
         yield from observed or map(self._affordable, self.first("whole tiles of different sides", used, PLAIN))
@@ -150,7 +161,7 @@ class UsualSizes(AllowedSizes):
 
     def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile
-        depths = (64, 32, 48, 128, 96, 256, 16, 8, 512)
+        depths = (64, 32, 48, 128, 96, 256, 16, 8, 512, *self._multiples)
         whole = ((2, 3), (1, 2), (2, 1), (1, 1), (2, 2))
         yield from self.first(
             "whole tiles", ((rows * down, columns * along, k) for k in depths for down, along in whole)
@@ -194,7 +205,7 @@ class UsualSizes(AllowedSizes):
         tall = ((8 * rows + 1, FEW), (9 * rows, FEW), (8 * rows + 1, columns), (9 * rows, columns))
         wide = ((FEW, 8 * columns + 1), (FEW, 9 * columns), (rows, 8 * columns + 1), (rows, 9 * columns))
         for why, sides in (("a column of tiles", tall), ("a row of tiles", wide)):
-            sizes = ((m, n, k) for k in (3, 8, 16, 32, 64) for m, n in sides)
+            sizes = ((m, n, k) for k in (3, 8, 16, 32, 64, *self._multiples) for m, n in sides)
             used = (each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config))
             yield from self.first(why, used, kept="mn")
 
@@ -245,7 +256,7 @@ class UsualSizes(AllowedSizes):
         for vector in (1, 8):  # copies may need rows of whole vectors
             steps = (math.lcm(self.multiple(axis) or 1, vector) for axis in "mn")
             m, n = (ceil_div(size, step) * step for size, step in zip((rows, columns), steps, strict=True))
-            sizes += [*((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128)), (max(m, n),) * 3]
+            sizes += [*((m, n, k) for k in (1, 5, 8, 16, 32, 64, 128, *self._multiples)), (max(m, n),) * 3]
         used = [each for each in sizes if self.kernel.in_program(self.kernel.problem(*each), self.config)]
         yield from itertools.islice(
             (size for slower in (PLAIN, math.inf) for size in self.first(PASSES, used, slower)), 1

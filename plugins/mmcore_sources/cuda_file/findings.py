@@ -98,7 +98,7 @@ def _smaller_step(result: Result, kernel: Kernel) -> Iterator[Mapping[str, Any]]
 
 def _right_beyond(cell: Cell, kernel: Kernel, least: int, step: int) -> Cell | None:
     """Return the product of one step more along k than the least if it is right, without hazards; else None."""
-    problem = kernel.square_problem(least, kernel.config(**cell.config))
+    problem = kernel.least_problem(1, kernel.config(**cell.config))
     other = at_sizes(cell, kernel, problem.m, problem.n, least + step)
     return other if is_clean(measured(other), kernel) else None
 
