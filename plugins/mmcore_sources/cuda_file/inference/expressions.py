@@ -227,7 +227,12 @@ class LaunchText:
     @property
     def rounds_down(self) -> bool:
         """True if the grid has a quotient of a size that is rounded down."""
-        return any(self._quotients(rounded_up=False))
+        return bool(self.rounded_down)
+
+    @property
+    def rounded_down(self) -> list[ast.BinOp]:
+        """The quotients of sizes in the grid that are rounded down."""
+        return [*self._quotients(rounded_up=False)]
 
     @property
     def vectors(self) -> dict[str, int]:

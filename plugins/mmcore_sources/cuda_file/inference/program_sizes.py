@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, multiples_of
 from mmcore.kernel.problem import Problem
@@ -15,13 +18,21 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, ancestors, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.asserted_multiples import asserted_multiples
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
-from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.expressions import (
+    EXTENTS,
+    LaunchText,
+    SizeRule,
+    evaluate,
+    names_in,
+    parse_expressions,
+)
 from mmcore_sources.cuda_file.inference.fragments import cast_vectors, whole_fragments
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
 from mmcore_sources.cuda_file.inference.limits import conditions, words_of
+from mmcore_sources.cuda_file.inference.loop_multiples import LoopMultiples
 from mmcore_sources.cuda_file.inference.parameters import value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
-from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
+from mmcore_sources.cuda_file.inference.whole_tiles import covering_divisor_of_k, divisor_of_k, tiles_of
 from mmcore_sources.cuda_file.repairs.loop_edits import quotients
 
 _LARGE = 1024
@@ -66,13 +77,12 @@ def program_sizes(
     also of the template. ``by_columns`` are the matrices that are stored by columns. The result is what the host
     function asks for, if it does. It is empty if the program has remainders, or sizes that are not known.
     """
-    if launch is not None:
-        tiles = tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)})
-        if asked := _asserted(source, body, launch, roles, tiles):
-            return asked
+    large = {**values, **dict.fromkeys("mnk", _LARGE)}
+    if launch is not None and (asked := _asserted(source, body, launch, roles, rule, large)):
+        return asked
     sizes = roles.sizes_in(numbers)
     if roles.of_blocks:
-        sizes = {**tiles_of(rule, {**values, **dict.fromkeys("mnk", _LARGE)}), **sizes}  # whole tiles at all sizes
+        sizes = {**tiles_of(rule, large), **sizes}  # whole tiles at all sizes
     if "n" in sizes and "m" not in roles.sizes.values():
         # The kernel cannot see a remainder of rows whose number it does not get.
         sizes["m"] = sizes["n"]
@@ -80,21 +90,22 @@ def program_sizes(
         sizes |= roles.fixed
     if launch is None or sizes.keys() < set("mnk") or _changes(launch):
         return ()
-    found = tiles_of(rule, {**values, **sizes})
+    values = {**values, **sizes}
+    found = tiles_of(rule, values)
     # Blocks of a grid that fits every size count the tiles themselves.
     counted = {} if found else {role: _counted(source, body, launch, roles, role) for role in "mn"}
     steps = {role: found.get(role, 1) for role in "mn"} | counted
-    if not rule.rounds_down and not any(each > 1 for each in counted.values()) and guards(body, set(roles.sizes)):
-        if vectors := rule.vectors | cast_vectors(body, roles.pointers, by_columns):
-            return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
-        fragments = whole_fragments(source, body)
+    down = any(names_in(each.left) & {"m", "n"} for each in rule.rounded_down)
+    if not down and not any(each > 1 for each in counted.values()) and guards(body, set(roles.sizes)):
+        vectors = rule.vectors | cast_vectors(body, roles.pointers, by_columns)
+        fragments = {} if vectors else whole_fragments(source, body)
         if not fragments:
-            return ()
+            vectors |= {"k": math.lcm(divisor_of_k(rule, values), vectors.get("k", 1))}
+            return tuple(multiples_of(vectors)) if not any(sizes[role] % vectors[role] for role in vectors) else ()
         steps |= {role: fragments[role] for role in "mn" if role in fragments}
-    of_k = roles.names_of("k") or set(roles.sizes)
-    loops = math.lcm(*_steps_of_loops(source, body, launch, of_k))
-    tile = math.lcm(max(found.values(), default=1), loops)
-    steps["k"] = math.gcd(sizes["k"], min(tile, _STEP) if loops == 1 else loops)
+    multiple = _multiple_of_k(source, body, launch, roles, rule, values, numbers)
+    tile = math.lcm(max(found.values(), default=1), multiple)
+    steps["k"] = math.gcd(sizes["k"], multiple if multiple > 1 else min(tile, _STEP))
     steps |= dict.fromkeys(roles.equal, math.lcm(*(steps[role] for role in roles.equal)))
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
@@ -105,14 +116,17 @@ def program_sizes(
 
 
 def _asserted(
-    source: Program, body: Body, launch: HostLaunch, roles: Roles, tiles: Mapping[str, int]
+    source: Program, body: Body, launch: HostLaunch, roles: Roles, rule: LaunchText, values: Mapping[str, Any]
 ) -> tuple[Constraint, ...]:
-    """Return the multiples that the host function asks for; none if they are no whole tiles without a guard."""
+    """Return the multiples that the host function asks for; none if tiles without a guard, or slices, are not whole."""
     pairs = zip(body.function.parameters, launch.arguments, strict=False)
     names = {text_of(passed): roles.sizes[each.name] for each, passed in pairs if each.name in roles.sizes}
     asked = asserted_multiples(source, launch, {name: role for name, role in names.items() if role in ("m", "n", "k")})
     asked |= dict.fromkeys(roles.equal, max((asked.get(role, 1) for role in roles.equal), default=1))
-    if any(asked.get(role, 1) % tile for role, tile in tiles.items()) and not guards(body, set(roles.sizes)):
+    tiles = tiles_of(rule, values).items()
+    if any(asked.get(role, 1) % tile for role, tile in tiles) and not guards(body, set(roles.sizes)):
+        return ()
+    if asked.get("k", 1) % divisor_of_k(rule, values):
         return ()
     return tuple(multiples_of({role: asked[role] for role in "mnk" if role in asked}))
 
@@ -124,9 +138,41 @@ def _counted(source: Program, body: Body, launch: HostLaunch, roles: Roles, role
     return math.lcm(*(value_of(text_of(each), source, launch) or 1 for each in divisors))
 
 
-def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
-    """Yield the steps of a kernel's loops up to a size where it is launched."""
-    return (value_of(text_of(step), source, launch) or 1 for step in loop_steps(body, sizes))
+def _multiple_of_k(
+    source: Program,
+    body: Body,
+    launch: HostLaunch,
+    roles: Roles,
+    rule: LaunchText,
+    values: Mapping[str, Any],
+    numbers: Mapping[str, int],
+) -> int:
+    """Return the multiple of k that the slices of a grid and the loops of a kernel leave no remainder of; else 1."""
+    names = roles.names_of("k") or set(roles.sizes)
+    limited = any(names & words_of(body, each) for each in conditions(body.function.body))
+    slices = divisor_of_k(rule, values) if limited else covering_divisor_of_k(rule, values)
+    passed = {name: number for name, number in numbers.items() if name not in roles.sizes}
+    known = passed | _extents(rule, values)
+    return math.lcm(slices, *LoopMultiples(source, body, launch, names, _parts(body, roles, values), known))
+
+
+def _parts(body: Body, roles: Roles, values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number that k is divided by, and rounded down, in what parameters get, such as 4 for ``k // 4``."""
+    pairs = zip(body.function.parameters, roles.arguments, strict=False)
+    rules = {each.name: role.value for each, role in pairs if isinstance(role, Scalar)}
+    found = {name: divisor_of_k(LaunchText(str(rule)), values) for name, rule in rules.items()
+             if isinstance(rule, SizeRule)}  # fmt: skip
+    return {name: number for name, number in found.items() if number > 1}
+
+
+def _extents(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the extents of the block, and of the grid where it is the same at all sizes, by name."""
+    found = {f"blockDim.{axis}": values[name] for name, axis in EXTENTS.items() if name in values}
+    for axis, part in zip("xyz", parse_expressions(rule.grid, "the grid"), strict=False):
+        if not names_in(part) & {"m", "n", "k"}:
+            with contextlib.suppress(InvalidKernel):
+                found[f"gridDim.{axis}"] = int(evaluate(part, values))
+    return found
 
 
 def loop_steps(body: Body, sizes: set[str]) -> Iterator[Node]:

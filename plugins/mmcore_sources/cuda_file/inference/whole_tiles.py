@@ -1,12 +1,14 @@
-"""Sizes that are whole tiles of a grid, such as 128 and 64 for ``n // 128, ceil(m / 64)``."""
+"""Sizes that are whole tiles of a grid, such as 128 and 64 for ``n // 128, ceil(m / 64)``, and whole slices of k."""
 
 from __future__ import annotations
 
 import ast
 import copy
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from mmcore.errors import InvalidKernel
@@ -23,6 +25,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 
 _LARGEST = 256  # of a tile; a grid may count several along one axis
 _POWERS = tuple(1 << power for power in range(9))  # up to the largest tile
+_LONG = 1 << 20  # a size of k that no lower limit in a grid exceeds
 _MORE = 1.5  # of a grid that grows with the square of a size, as compared with one that grows with the size
 _STEP = 128  # along k, which a grid does not divide; few kernels go along it in longer steps
 
@@ -66,6 +69,29 @@ def _edge_of_elements(part: ast.expr, values: Mapping[str, Any], name: str) -> i
         return 0
 
 
+def divisor_of_k(rule: LaunchText, values: Mapping[str, Any]) -> int:
+    """Return the number whose multiples as k a grid divides without a remainder where it rounds down; 1 for any."""
+    return math.lcm(*(_divisor(each, values) for each in rule.rounded_down))
+
+
+def covering_divisor_of_k(rule: LaunchText, values: Mapping[str, Any]) -> int:
+    """Return the number whose multiples as k a grid divides without a remainder, also where it rounds up."""
+    nodes = (each for part in parse_expressions(rule.grid, "the grid") for each in ast.walk(part))
+    return math.lcm(*(_divisor(each, values) for each in nodes if isinstance(each, ast.BinOp)))
+
+
+def _divisor(quotient: ast.BinOp, values: Mapping[str, Any]) -> int:
+    """Return the number whose multiples as k make a quotient whole; 1 if it is none of k alone."""
+    if "k" not in names_in(quotient.left) or names_in(quotient) & {"m", "n"}:
+        return 1
+    exact = _Exact().visit(copy.deepcopy(quotient))
+    try:
+        parts, more = (Fraction(evaluate(exact, {**values, "k": size})) for size in (_LONG, _LONG + 1))
+    except InvalidKernel:
+        return 1
+    return (more - parts).denominator
+
+
 class _Exact(ast.NodeTransformer):
     """A change of quotients that are rounded down to exact ones."""
 
@@ -86,7 +112,8 @@ def whole(rule: LaunchText, problem: Problem, config: Config, *, equal: str) -> 
     sizes = {name: getattr(problem, name) for name in "mnk"}
     found = tiles(rule, problem, config)
     sizes |= {name: ceil_div(sizes[name], tile) * tile for name, tile in found.items()}
-    step = min(max(found.values(), default=1), _STEP)
+    divisor = divisor_of_k(rule, launch_values(problem, config))
+    step = divisor if divisor > 1 else min(max(found.values(), default=1), _STEP)
     sizes["k"] = ceil_div(sizes["k"], step) * step
     sizes |= dict.fromkeys(equal, max((sizes[name] for name in equal), default=0))
     return replace(problem, **sizes, lda=0, ldb=0, ldc=0)
