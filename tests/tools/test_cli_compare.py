@@ -148,10 +148,13 @@ def why(*reasons: Reason, seconds: float = 1.0, m: int = 8) -> Why:
     return Why("acme", "", problem, "H200", True, PredictedTime(seconds, seconds / 2, 2 * seconds, ""), "", reasons)
 
 
+RIGHT = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=1)
+
+
 def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Comparison:
     """Return a comparison without times, with counts and predicted times."""
     side = Side("acme", kernels()["upc.kernel11"], {})
-    result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
+    result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11", verification=RIGHT)
     explained = seconds and Explained(why(seconds=seconds[0]), why(seconds=seconds[1]))
     return Comparison((side, side), (result, result), None, changes, "", explained)
 
@@ -222,18 +225,30 @@ LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
     ("changes", "seconds", "slower"),
     [
         ([MORE], SHORTER, True),
-        ([FEWER], LONGER, False),
+        ([FEWER], LONGER, True),
+        ([FEWER], None, False),
         ([MORE, FEWER], LONGER, True),
         ([MORE, FEWER], SHORTER, False),
         ([MORE, FEWER], None, True),
-        ([Change("", "registers per thread", 10, 11)], LONGER, False),
-        ([Change("", "barriers", 10, 10)], LONGER, False),
+        ([Change("", "registers per thread", 10, 11)], LONGER, True),
+        ([Change("", "registers per thread", 10, 11)], SHORTER, False),
+        ([Change("", "barriers", 10, 10)], LONGER, True),
+        ([Change("", "barriers", 10, 10)], None, False),
     ],
 )
-def test_predicted_times_decide_between_counts_that_grew_and_shrank(
+def test_predicted_times_decide_unless_all_counts_that_differ_grew(
     changes: list[Change], seconds: tuple[float, float] | None, slower: bool
 ) -> None:
     assert made_up(changes, seconds).slower == slower
+
+
+def test_a_predicted_time_may_differ_though_no_count_does() -> None:
+    assert _said((1e-3, 1e-3)) == _said(None) == "B does the same work as A"
+    assert _said((1e-3, 2e-3)) == "no count differs; on H200 B is predicted 2.00 times as slow (0.8 to 5.3) at 8×8×8"
+
+
+def _said(seconds: tuple[float, float] | None) -> str:
+    return sentence(made_up([], seconds))
 
 
 def test_reasons_are_the_same_if_their_kinds_are_and_their_lines_or_sentences(files: Path) -> None:
@@ -561,7 +576,6 @@ def test_what_cannot_be_compared_is_refused(files: Path, words: tuple[str, ...],
 
 def timed(seconds: float, clock: float | None, rival: float | None = None) -> Result:
     """Return a made-up result of a right kernel, with a clock, whose rounds took turns with a rival's."""
-    right = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=1)
     rounds = Time(Timing(), (seconds,) * 9, 1, "made up")
     kernel = kernels()["upc.kernel11"]
     turns = () if rival is None else (BaselineComparison.of(kernel, rounds, replace(rounds, rounds=(rival,) * 9)),)
@@ -569,7 +583,7 @@ def timed(seconds: float, clock: float | None, rival: float | None = None) -> Re
     conditions = {} if clock is None else {"clock_mhz": clock, **power}
     cell = Cell("upc.kernel11", 8, 8, 8, timings=(Timing(),))
     return Result(
-        cell, "upc.kernel11", verification=right, times=(rounds,), compared=turns, conditions=conditions,
+        cell, "upc.kernel11", verification=RIGHT, times=(rounds,), compared=turns, conditions=conditions,
         supports_timing=True,
     )  # fmt: skip
 

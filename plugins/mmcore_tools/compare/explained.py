@@ -63,15 +63,24 @@ class Explained:
         pairs = sorted([(self.a, self.b), *self.others], key=lambda pair: prod(pair[0].problem.values()))
         return {size_text(a.problem): (a.predicted, b.predicted) for a, b in pairs if a.predicted and b.predicted}
 
+    @property
+    def _speeds(self) -> dict[str, Interval]:
+        """How many times as fast as A B is predicted to be, by product."""
+        return {size: times_as_fast(a.interval, b.interval) for size, (a, b) in self.times.items()}
+
+    @property
+    def differs(self) -> bool:
+        """True if the predicted times differ by as much as is named in a product, as by counts of machine code."""
+        return any(abs(ratio - 1) >= _EQUAL for ratio, _, _ in self._speeds.values())
+
     def sentence(self) -> str:
         """Return how many times as fast as A each product is predicted to be by B, with intervals; "" without times.
 
         A small difference is less than the waits that a prediction may miss, and which the new reasons name. Reasons
         that a prediction does not count may also turn the answer. A limiter that changed is named.
         """
-        intervals = {size: times_as_fast(a.interval, b.interval) for size, (a, b) in self.times.items()}
-        speeds = [f"{_in_words(interval)} at {size}" for size, interval in intervals.items()]
-        ratios = {size: ratio for size, (ratio, _, _) in intervals.items()}
+        speeds = [f"{_in_words(interval)} at {size}" for size, interval in self._speeds.items()]
+        ratios = {size: ratio for size, (ratio, _, _) in self._speeds.items()}
         unsure = self.new and all(abs(ratio - 1) < _UNSURE for ratio in ratios.values())
         turned = {size: ratio * self._beyond(self.b) / self._beyond(self.a) for size, ratio in ratios.items()}
         doubt = ", which its new reasons may outweigh" if unsure else ""

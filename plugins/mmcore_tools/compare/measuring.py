@@ -93,15 +93,17 @@ class Comparison:
 
     @property
     def slower(self) -> bool:
-        """True if B is slower; without times, if counts of its work have grown.
+        """True if B is slower; without times, if all counts of its work that differ have grown.
 
-        If other counts have shrunk, the predicted times decide, if there are any.
+        If none differ, or others have shrunk, the predicted times decide, if there are any.
         """
         if self.ratio is not None:
             return self.ratio.answer == "slower"
         grown = [change.grew(0) for change in work(self.changes)]
         longer = self.explained.percent if self.explained else None
-        return any(grown) and (all(grown) or longer is None or longer > _SAME_PERCENT)
+        if longer is None or (grown and all(grown)):
+            return any(grown)
+        return longer > _SAME_PERCENT
 
 
 def compared(

@@ -54,6 +54,8 @@ def _answer(comparison: Comparison) -> str:
         if words:
             return "; ".join([f"B has {words}", *([time] if time else [])])
         unlike = [f"{letter}: {side.declaration}" for letter, side in _sides(comparison) if side.declaration]
+        if comparison.explained and comparison.explained.differs:
+            unlike.append(time)
         return f"no count differs; {'; '.join(unlike)}" if unlike else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
