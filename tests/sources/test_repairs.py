@@ -11,6 +11,7 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
+from mmcore.kernel.geometry import Dim3
 from mmcore.result import Result
 from mmcore_sources.cuda_file.repairs import trial
 from mmcore_sources.cuda_file.repairs.copied_values import copied_values
@@ -19,6 +20,7 @@ from mmcore_sources.cuda_file.repairs.edits import device_nodes, edits, rest_lef
 from mmcore_sources.cuda_file.repairs.index_edits import exchanged_subscripts
 from mmcore_sources.cuda_file.repairs.operands import Operands
 from mmcore_sources.cuda_file.repairs.remainder_edits import remainder_edits
+from mmcore_sources.cuda_file.repairs.thread_edits import thread_edits
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 from tests.wrong_kernels import kernel
@@ -311,6 +313,12 @@ def test_a_count_of_threads_that_leaves_a_tile_unwritten_is_named_beside_another
     text = section_of(__file__, "threads")["text"].replace("num_threads = 128", "num_threads = EDGE * EDGE")
     output = run(text.replace("= low", "= low + low * low")).stdout
     assert "hint: no element is read before it is written with num_threads = 128 in line 4:\n" in output
+
+
+@pytest.mark.parametrize(("count", "changes"), [("EDGE * EDGE", 1), ("EDGE * EDGE / 2", 0), ("128", 0)])
+def test_a_count_of_threads_that_is_the_blocks_is_not_changed(count: str, changes: int) -> None:
+    text = section_of(__file__, "threads")["text"].replace("num_threads = 128", f"num_threads = {count}")
+    assert len([*thread_edits(text, device_nodes(text, "mul"), Dim3(128))]) == changes
 
 
 def test_an_array_of_sums_that_nothing_sets_begins_with_zeros() -> None:

@@ -101,14 +101,20 @@ def is_right_at_whole_tiles(result: Result) -> bool:
 
 def _written(cell: Cell, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the number of threads that writes all elements which a wrong product reads."""
-    for edit in _of_threads(kernel) if kernel.build is None else ():
-        changed = replace(kernel, text=edit.text)
-        result = measured(cell, changed)
-        if result is not None and all(
-            each.kind != _UNWRITTEN for each in judged(result, changed, "hazards").violations
-        ):
+    if kernel.build is not None or not _reads_unwritten(cell, kernel):
+        return
+    for edit in _of_threads(kernel):
+        if _reads_unwritten(cell, replace(kernel, text=edit.text)) is False:
             yield f"hint: no element is read before it is written with {in_lines(edit)}"
             return
+
+
+def _reads_unwritten(cell: Cell, kernel: Kernel) -> bool | None:
+    """Return whether a product reads elements that nothing has written; None if it cannot be run."""
+    result = measured(cell, kernel)
+    if result is None:
+        return None
+    return any(each.kind == _UNWRITTEN for each in judged(result, kernel, "hazards").violations)
 
 
 def _of_threads(kernel: Kernel) -> Iterator[Edit]:
