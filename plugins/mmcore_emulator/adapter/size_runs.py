@@ -169,7 +169,7 @@ class SizeRuns:
         """Yield sizes that the kernel's own program uses, if the first usual size is none: squares, and no square."""
         if not self._kernel.in_program(usual, self._config):
             with contextlib.suppress(MmcoreError):
-                yield Size(self._kernel.least_problem(_LEAST_OF_PROGRAM, self._config), "a size that its program uses")
+                yield Size(self._kernel.least_problem(_LEAST_OF_PROGRAM, self._config), "a size like its program's")
             yield from self._sizes.squares_of_program()
             yield from self._sizes.unequal_of_program()
 
