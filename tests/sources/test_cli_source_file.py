@@ -96,7 +96,7 @@ def test_a_kernel_that_is_right_in_an_unusual_reading_only_is_wrong_unless_an_op
     assert wrong.stdout.startswith(
         "file.adds: mul of adds.cu, read as C = C + A·B instead of C = A·B, although nothing"
     )
-    assert "as C = A·B, which is usual, it is wrong at 20×30×40" in wrong.stdout
+    assert "as C = A·B, which is usual, it would be wrong at 20×30×40" in wrong.stdout
     advice = "line 6 adds to C: write = instead of +=, or zero C before the launch; "
     assert f"\nunusual-reading at adds.cu:6: {advice}" in wrong.stdout
     assert "; try --beta 1 if this is meant\n" in wrong.stdout

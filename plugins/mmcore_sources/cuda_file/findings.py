@@ -111,4 +111,4 @@ def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:
     if usual is None or usual.verified:
         return ""
     why = next(iter(usual.failures()), "")
-    return f"as {unusual.usual}, which is usual, it is wrong at {cell.m}×{cell.n}×{cell.k}: {why}"
+    return f"as {unusual.usual}, which is usual, it would be wrong at {cell.m}×{cell.n}×{cell.k}: {why}"
