@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,7 +73,11 @@ DIFFERENCES = {
     "lacks A[0][k]·B[k][0] for every k": ("p < k", "p < 0"),
     "has A[0][5]·B[5][0] twice": (TERM, f"{{ {TERM} if (p == 5) {TERM} }}"),
     "has A[0][k]·B[k][0] only for k = 1, 5, …": (TERM, f"if (p % 4 == 1) {TERM}"),
-    "lacks A[0][3]·B[3][0], the first wrong product": (TERM, f"if (p != 3 && p != 9) {TERM}"),
+    "lacks A[0][3]·B[3][0]; products with rows of B before row 3 are right": (TERM, f"if (p != 3 && p != 9) {TERM}"),
+    "is wrong in a product with an element of row 3 of B; products with rows of B before row 3 are right": (
+        TERM,
+        f"{{ {TERM} if (p == 3) sum += A[row * k] * A[row * k + p] * B[p * n + column]; }}",
+    ),
     "has A[0][k−8]·B[k−8][0] instead of A[0][k]·B[k][0] for k = 16 to 23": (TERM, STALE),
     "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
     "has A[0][1]·B[0][0] instead of A[0][0]·B[0][0]": ("A[row * k + p]", "A[row * k + (p ^ 1)]"),
@@ -163,12 +169,22 @@ def test_a_race_of_a_wrong_kernel_is_named_with_its_line(tmp_path: Path) -> None
     assert result.stdout.endswith("\nWRONG\n")
 
 
-def test_a_range_of_k_is_named_if_there_is_no_time_to_find_the_first_wrong_product(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("term", "rows"),
+    [
+        (f"if (p != 17 && p != 20) {TERM}", "12 to 17 of B; products with rows of B before row 12 are right"),
+        ("sum += A[row * k + p] * B[p % 16 * n + column + (p >= 16 ? 1 : 0)];", "0 to 5 of B"),
+    ],
+    ids=["missing", "A and B of different k"],
+)
+def test_rows_of_b_are_named_if_there_is_no_time_to_find_a_wrong_product(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, term: str, rows: str
 ) -> None:
-    monkeypatch.setattr(wrong_sum, "_SECONDS", 0.0)
-    made = proof(tmp_path, (TERM, f"if (p != 3 && p != 9) {TERM}"))
-    assert made.sentences[0] == "the first wrong product of C[0][0] has a k from 0 to 23"
+    """Time for two runs alone. The second kernel's products are right for each k of the loop up to 15."""
+    monkeypatch.setattr(wrong_sum, "_SECONDS", 3)
+    monkeypatch.setattr(wrong_sum, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    made = proof(tmp_path, (TERM, term))
+    assert made.sentences[0] == f"C[0][0] is wrong in a product with an element of rows {rows}"
 
 
 @pytest.mark.parametrize(

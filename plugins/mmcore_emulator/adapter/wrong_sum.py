@@ -22,7 +22,7 @@ from mmcore_emulator.proof.field import PRIMES, Residues
 _TILE = re.compile(r"(B|T|TILE_?|BLOCK_?)K|TILE", re.IGNORECASE)
 """Names of parameters that hold the number of products of a tile."""
 _MOST_TIMES = 16
-_SECONDS = 5.0  # of the runs that narrow the first wrong product down
+_SECONDS = 5.0  # of the runs that look for the first row of B in a wrong product
 _Index: TypeAlias = int | slice | tuple[int | slice, ...]
 
 
@@ -133,7 +133,10 @@ class WrongSum:
             yield Term(self._terms(row, turned), 0, f"A[{self.row}][k]·B[{self.column}][k]")
 
     def _first_wrong_row(self, differs: Callable[[Mapping[str, Residues]], Residues]) -> str:
-        """Return the first k whose products are wrong, or a range of it, from runs in which elements of B are zero."""
+        """Return a wrong product of the first row of B that has one, from runs in which elements of B are zero.
+
+        A wrong product may have elements of A and B of different k, so the row is not a step of the kernel's loop.
+        """
         end = time.monotonic() + _SECONDS
 
         def excess(rows: slice, columns: slice = slice(None)) -> Residues:
@@ -145,18 +148,21 @@ class WrongSum:
         if _is_zero(excess(slice(None))) or not _is_zero(excess(slice(0))):
             return ""
         rows = _first_wrong(self.problem.k, excess, end)
-        row, tile = rows.start, self._tile(rows.start, rows.stop)
-        if rows.stop - row > 1:
-            return f"the first wrong product of {self.name} has a k from {row} to {rows.stop - 1}{tile}"
+        row, is_one = rows.start, rows.stop - rows.start == 1
+        before = f"; products with rows of B before row {row} are right" if row else ""
+        which = f"row {row}" if is_one else f"rows {row} to {rows.stop - 1}"
+        unknown = f"{self.name} is wrong in a product with an element of {which} of B{before}"
+        if not is_one:
+            return unknown
         own = excess(rows, slice(self.column, self.column + 1))
         term = self._terms(*(_part(each, rows) for each in (self._row(self.row), self._column(self.column))))
         for times in range(-_MOST_TIMES, _MOST_TIMES):
             if times and field.equal(_scaled(term, times), own):
-                return f"{self._has(self._product(row), times + 1)}, the first wrong product{tile}"
+                return f"{self._has(self._product(row), times + 1)}{self._tile(row, row + 1)}{before}"
         columns = _first_wrong(self.problem.n, lambda several: excess(rows, several), end)
         is_found = columns.stop - columns.start == 1
         other = self._other_product(row, columns.start, excess(rows, columns)) if is_found else ""
-        return other or f"the first wrong product of {self.name} has an element of row {row} of B{tile}"
+        return other or unknown
 
     def _other_product(self, row: int, column: int, excess: Residues) -> str:
         """Return the wrong product that has one element of B, from its excess; "" if it has no single element of A."""
