@@ -330,3 +330,11 @@ def test_the_bytes_of_an_access_follow_from_its_modifiers() -> None:
 
     opcodes = ("STL", "LDL.LU", "LDL.64", "STL.128", "LDG.E.U8", "LDS.U16")
     assert [*map(nbytes, opcodes)] == [4, 4, 8, 16, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["Jürgen Weiß.cu", "日本 é.cu", "ü.d/7.cu", "ü/274.cu", "a\\b.cu"])
+def test_lines_have_the_true_name_of_their_file(name: str) -> None:
+    module = compile_source("test.f", Path(name), TILED, ("-arch=sm_90", "--ptxas-options=-v", "-lineinfo"), ("f",))[0]
+    functions = machine_code(module.cubin)
+    assert functions is not None
+    assert {each.line.source for each in functions["f"].instructions} == {Path(name).name}

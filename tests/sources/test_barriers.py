@@ -158,6 +158,16 @@ def test_the_fewest_barriers_that_order_all_iterations_are_found(
     assert tried(result.stdout)[-1] == f"__sync{hint}", result.stdout
 
 
+def test_a_race_in_a_file_with_other_letters_in_its_name_has_the_same_message(folder: Path) -> None:
+    outputs = []
+    for name in ("my", "Jürgen Weiß", "a\\b"):
+        (folder / f"{name}.cu").write_text(TILED.replace("        __syncthreads();\n", ""))
+        output = command("run", f"{name}.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout
+        outputs.append(output[output.index("shared-race") :].replace(name, "my"))
+    assert tried(outputs[0])
+    assert outputs[1:] == outputs[:1] * 2
+
+
 def test_barriers_that_are_not_enough_are_said_to_be_so(folder: Path) -> None:
     (folder / "my.cu").write_text(TILED.replace("        __syncthreads();\n", "").replace("sum +=", "sum -="))
     output = command("run", "my.cu", "--block", "8x8", "--device", "emulator", "--seed", "1").stdout

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from mmcore_emulator.profiler.counters import Line
+from mmcore_emulator.ptx.file_names import without_escapes
 from mmcore_emulator.ptx.project_headers import is_of_project
 
 _SECTION = re.compile(r'\s*\.section\s+\.text\.([^",\s]+)')
@@ -112,7 +113,7 @@ def listings(text: str) -> Iterator[Listing]:
         elif listing is None:
             continue
         elif place := _LINE.match(row):
-            lines.add(place["path"], int(place["line"]))
+            lines.add(without_escapes(place["path"]), int(place["line"]))
         elif label := _LABEL.match(row):
             labels.append(label["label"])
         elif instruction := _INSTRUCTION.match(row):

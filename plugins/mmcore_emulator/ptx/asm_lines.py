@@ -10,9 +10,9 @@ import contextlib
 import re
 from pathlib import Path
 
+from mmcore_emulator.ptx.file_names import files_of
 from mmcore_emulator.ptx.project_headers import is_of_project
 
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _ASSEMBLY = re.compile(r"// begin inline asm\n.*?// end inline asm", re.DOTALL)
 _MARK = re.compile(r"^[ \t]*\.loc\b[^\n]*\n", re.MULTILINE)
 _TOKEN = re.compile(
@@ -23,10 +23,10 @@ _TOKEN = re.compile(
 def with_first_lines(ptx: str, source: str, text: str) -> str:
     """Return NVRTC's PTX with each asm statement marked with its first line.
 
-    ``source`` is the path of the .cu file, as written in the PTX, and ``text`` its content. Headers of its project are
+    ``source`` is the path of the .cu file, as named to NVRTC, and ``text`` its content. Headers of its project are
     read.
     """
-    files = [(number, path) for number, path in _FILE.findall(ptx)]
+    files = files_of(ptx)
     main = next(((number, path) for number, path in files if path == source or path.endswith(f"/{source}")), None)
     if main is None:
         return ptx

@@ -13,6 +13,7 @@ import re
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.ptx.calls import with_calls_expanded
 from mmcore_emulator.ptx.declarations import module_variables
+from mmcore_emulator.ptx.file_names import files_of
 from mmcore_emulator.ptx.function_body import FunctionBody, parameter
 from mmcore_emulator.ptx.instructions import Function, Parameter
 from mmcore_emulator.ptx.types import whole_number
@@ -47,7 +48,6 @@ _CALLABLE = re.compile(r"\.func\b(?P<head>[^{;]*)\{")
 _HEAD = re.compile(r"(?:\((?P<returns>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<parameters>[^)]*)\))?")
 _THREADS = re.compile(r"\.(maxntid|reqntid)\s+([\d\s,]+)")
 _CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d\s,]+)")
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 
 
 def parse(text: str) -> dict[str, Function]:
@@ -56,7 +56,7 @@ def parse(text: str) -> dict[str, Function]:
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
     """
-    files = {whole_number(number): path for number, path in _FILE.findall(text)}
+    files = {whole_number(number): path for number, path in files_of(text)}
     text = FUNCTIONS + _COMMENT.sub(" ", text)
     declared = (match for match in _ENTRY.finditer(text) if text[match.end() : match.end() + 1] != ";")
     entries = [(match, *_body(text, match.end())) for match in declared]
