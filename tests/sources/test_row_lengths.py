@@ -126,6 +126,14 @@ int main()
 
 @pytest.mark.parametrize("column_major", [None, "B"])
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int p = 0; p < K; p++) sum += A[row * K + p] * B[col * K + p];",
+        "const float *a = A + row * K, *b = B + col * K; for (int p = K; p > 0; p--) sum += *a++ * *b++;",
+    ],
+    ids=["indexes", "pointers"],
+)
+@pytest.mark.parametrize(
     ("names", "local", "found"),
     [
         ("hA hB w", "hA hB w", ["m", "n", "k"]),
@@ -134,7 +142,7 @@ int main()
     ],
 )
 def test_rows_of_a_transposed_b_are_the_columns_of_c(
-    names: str, local: str, found: list[str], column_major: str | None
+    names: str, local: str, found: list[str], loop: str, column_major: str | None
 ) -> None:
     first, second, third = names.split()
     m, n, k = (local.split()[found.index(role)] for role in "mnk")
@@ -145,7 +153,7 @@ def test_rows_of_a_transposed_b_are_the_columns_of_c(
     int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= {m} || col >= {n}) return;
     float sum = 0;
-    for (int p = 0; p < {k}; p++) sum += A[row * {k} + p] * B[col * {k} + p];
+    {loop.replace("K", k)}
     C[row * {n} + col] = sum;
 }}
 """

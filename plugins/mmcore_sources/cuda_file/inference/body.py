@@ -225,6 +225,8 @@ class Body:
             terms = self.terms(parts[0], seen)
         elif node.type == "cast_expression":
             terms = self.terms(parts[1], seen)
+        elif node.type == "update_expression":
+            terms = self.terms(parts[0], seen)
         elif node.type == "call_expression" and text_of(parts[0]).partition("<")[0] in _CASTS:
             terms = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else terms
         elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
