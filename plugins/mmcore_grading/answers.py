@@ -34,13 +34,13 @@ COMMAND_LINES = re.compile(r"\n  mmcore .*")
 UNUSUAL_READING = "unusual-reading"
 """A kind of violation: right if read as another product; its hint is an option."""
 
-OTHER_PRODUCTS = (UNUSUAL_READING, "not-zeroed")
-"""Kinds of violations of a kernel that computes another product, such as C + A·B."""
+OTHER_PRODUCTS = (UNUSUAL_READING, "not-zeroed", "batch-step")
+"""Kinds of violations of a kernel that computes another product, such as C + A·B, or the first of a batch alone."""
 
 GRIDS = ("rounded-down-grid", "uncovered-product")
 """Kinds of violations of a grid that leaves a part of C out at the sizes of the program."""
 
-_OF_HOST = ("wrong-size", "batch-step", "wrong-extent", "wrong-stride", "wrong-type")
+_OF_HOST = ("wrong-size", "wrong-extent", "wrong-stride", "wrong-type")
 """Kinds of violations of the rest of the program's host code, which is not graded."""
 
 _OF_LAUNCH = ("InvalidKernel", "LacksOption", "InvalidConfig", "ConstraintViolation", "SharedMemoryExceeded")

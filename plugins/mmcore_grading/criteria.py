@@ -33,7 +33,7 @@ NOT_RUN = "not run at "
 _FIXED = "the source fixes"
 """The beginning of the reason why no other sizes than those of a source were tried."""
 
-_MISREAD = "not counted: it is right only as another product, such as C + A·B"
+_MISREAD = "not counted: it is right only as another product, such as C + A·B or the first of a batch"
 _MISTYPED = "not counted: its types are not those of the task"
 _UNLAUNCHED = "not counted: it cannot be launched as a product"
 _WRONG_NUMBERS = ("wrong-product", "unwritten-output", "unrepeatable", *GRIDS, *OTHER_PRODUCTS)

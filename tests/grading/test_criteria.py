@@ -219,12 +219,23 @@ def test_a_sum_in_the_place_of_c_is_explained_once_without_an_option() -> None:
     grade = Grade("a", "a.cu", tuple(outcomes(task, answers, {})))
     assert [(each.points, each.message) for each in grade.outcomes] == [
         (0, f"unusual-reading at a.cu:3: {advice}"),
-        *[(0, "not counted: it is right only as another product, such as C + A·B")] * 3,
+        *[(0, "not counted: it is right only as another product, such as C + A·B or the first of a batch")] * 3,
     ]
     page = student_page(task, grade, Submission("a", (("a.cu", b"one\ntwo\nthree\n"),)))
     below = page.partition("What is missing")[2]
     assert (below.count(advice), "--beta" in page) == (1, False)
     assert below.index("three</") < below.index(advice)
+
+
+def test_a_wrong_step_to_the_next_product_of_a_batch_earns_nothing_for_sizes() -> None:
+    names = ("compiles", "shown-sizes", "any-size", "no-hazards")
+    task = Task("products", (Sizes(8, 8, 8),), tuple(Criterion(name, 1) for name in names))
+    fault = Violation("batch-step", "goes 64 elements to the next B", array="C", source="a.cu", line=3)
+    wrong = Answer(1, {"verified": False, "violations": [fault.to_json()], "verification": None, "sizes": []})
+    right = Answer(0, {"verified": True})
+    found = outcomes(task, {"compile": right, "run 8x8x8": right, "run": wrong}, {})
+    assert [each.points for each in found] == [1, 0, 0, 0]
+    assert found[1].message == str(fault)
 
 
 @pytest.mark.parametrize("kind", ["uncovered-product", "unwritten-output"])
@@ -239,9 +250,7 @@ def test_a_part_of_c_that_is_left_out_is_no_hazard(kind: str) -> None:
 
 
 @pytest.mark.parametrize("any_size", [True, False])
-@pytest.mark.parametrize(
-    ("kind", "costs_any_size"), [("wrong-size", False), ("batch-step", False), ("rounded-down-grid", True)]
-)
+@pytest.mark.parametrize(("kind", "costs_any_size"), [("wrong-size", False), ("rounded-down-grid", True)])
 def test_of_main_only_its_grid_costs_points_and_a_warning_names_the_rest(
     kind: str, costs_any_size: bool, any_size: bool
 ) -> None:
