@@ -113,6 +113,12 @@ def enclosing_function(node: Node) -> Node | None:
     return next((each for each in ancestors(node) if each.type == "function_definition"), None)
 
 
+def of_device(node: Node) -> bool:
+    """Return whether a node is of a function that the device executes."""
+    function = node if node.type == "function_definition" else enclosing_function(node)
+    return function is not None and any(each.type in ("__global__", "__device__") for each in function.children)
+
+
 def _passed(value: Node) -> Passed:
     return Passed(value, enclosing_function(value), value.start_point.row + 1)
 

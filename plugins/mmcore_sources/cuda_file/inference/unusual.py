@@ -12,7 +12,8 @@ from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, root_of, text_of, walk
 from mmcore_sources.cuda_file.inference.additions import how_to_store
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.host_calls import enclosing_function
+from mmcore_sources.cuda_file.inference.host_calls import of_device
+from mmcore_sources.cuda_file.inference.host_storage import loop_by_columns
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.wgmma_order import is_b_k_major
 
@@ -103,6 +104,7 @@ def unusual_readings(
         evidence = evidence or chosen or (_first_side_of_b(launch, body, roles) if launch and columns == "B" else "")
         if not evidence and columns == "B" and is_b_k_major(_COMMENT.sub(" ", text)):
             evidence = "wgmma with K-major tiles of B"
+        evidence = evidence or _loops_by_columns(launch, body, roles, columns)
         usual, which = {"column_major": ""}, " and ".join(columns)
         yield Unusual(
             f"{which} stored by columns", f"{which} stored by rows", usual, f"--column-major {columns}", evidence
@@ -110,6 +112,7 @@ def unusual_readings(
     elif columns:
         match = _BY_COLUMNS.search(text)
         evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
+        evidence = evidence or _loops_by_columns(launch, body, roles, "AB")
         usual = {"column_major": ""}
         yield Unusual("matrices stored by columns", "matrices stored by rows", usual, "--column-major ABC", evidence)
 
@@ -132,6 +135,17 @@ def _first_side_of_b(launch: HostLaunch, body: Body, roles: Roles) -> str:
     return f"n = {match[1]} in the host code" if match else ""
 
 
+def _loops_by_columns(launch: HostLaunch | None, body: Body, roles: Roles, columns: str) -> str:
+    """Return the host's lines that store or read each matrix of some by columns; empty if one has none."""
+    names = [each.name for each in body.function.parameters]
+    passed = dict(zip(names, launch.arguments, strict=False)) if launch else {}
+    pointers = {matrix: roles.pointers[matrix] for matrix in columns}
+    if launch is None or not {*pointers.values()} <= passed.keys():
+        return ""
+    found = [loop_by_columns(launch, passed[pointer], matrix) for matrix, pointer in pointers.items()]
+    return " and ".join(found) if all(found) else ""
+
+
 def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
     """Return the host's line that fills C, in words; empty if there is none."""
     position = [each.name for each in body.function.parameters].index(roles.pointers["C"])
@@ -141,7 +155,7 @@ def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
     nodes = [each for each in walk(root_of(launch.scope)) if each.type in ("call_expression", "assignment_expression")]
     for node in nodes:
         names |= _passed_as(node, launch.scope, names) if node.type == "call_expression" else set()
-    filling = (node for node in nodes if names & _filled(node) and not _of_device(node))
+    filling = (node for node in nodes if names & _filled(node) and not of_device(node))
     places = (replace(launch, line=node.start_point.row + 1).place for node in filling)
     return next((f"{place}, which fills {roles.pointers['C']}" for place in places), "")
 
@@ -167,11 +181,6 @@ def _passed_as(call: Node, scope: Node, names: set[str]) -> set[str]:
     pairs = zip(parameters.named_children, arguments.named_children, strict=False)
     passed = (identifiers(argument) for parameter, argument in pairs if names & {*identifiers(parameter)})
     return set[str]().union(*passed)
-
-
-def _of_device(node: Node) -> bool:
-    function = enclosing_function(node)
-    return function is not None and any(each.type in ("__global__", "__device__") for each in function.children)
 
 
 def _names_of_columns(body: Body, roles: Roles) -> str:
