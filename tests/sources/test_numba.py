@@ -142,12 +142,16 @@ def test_the_types_of_a_launch_for_all_elements_are_read() -> None:
     assert "arrays float64 (as passed in line 9)" in file_kernel({"file": Path("my.py").absolute()}, {}).inferred
 
 
-@pytest.mark.parametrize(("passed", "warned"), [("y_d.T", True), ("y_t", True), ("y_d", False)])
+@pytest.mark.parametrize(
+    ("passed", "warned"), [("y_d.T", True), ("y_t", True), ("y_d", False), ("y_c", False), ("y_d.T.copy()", False)]
+)
 def test_a_transposed_view_is_named_at_its_launch(passed: str, warned: bool) -> None:
     program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace(
         "(x_d, y_d, z_d)", f"(x_d, {passed}, z_d)"
     )
-    program = program.replace("    grid = ", "    y_t = y_d.transpose()\n    grid = ")
+    program = program.replace(
+        "    grid = ", "    y_t = y_d.transpose()\n    y_c = np.ascontiguousarray(y_d.T)\n    grid = "
+    )
     line = next(number for number, each in enumerate(program.splitlines(), 1) if "fast_matmul[" in each)
     warning = f"line {line} passes {passed}, a transposed view: the program multiplies the transposed matrix"
     warnings = file_kernel({"file": written(program)}, {}).warnings

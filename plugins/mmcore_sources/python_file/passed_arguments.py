@@ -42,13 +42,20 @@ def passed_otherwise(
 
 
 def transposed_views(program: PythonProgram, launches: Sequence[PythonLaunch]) -> Iterator[str]:
-    """Yield a sentence for each transposed view that a kernel gets with its strides."""
+    """Yield a sentence for each transposed view that a kernel gets with its strides; a copy by rows is none."""
+    reader = ArrayReader(program)
     for launch in launches:
         for argument in launch.arguments:
-            value = _value(program, argument, launch)
-            if any(isinstance(each, ast.Attribute) and each.attr in _TRANSPOSED for each in ast.walk(value)):
+            if reader.read(argument, launch.scope, launch.line).by_columns and _is_transposed(
+                program, argument, launch
+            ):
                 shown = f"line {launch.line} passes {ast.unparse(argument)}"
                 yield f"{shown}, a transposed view: the program multiplies the transposed matrix"
+
+
+def _is_transposed(program: PythonProgram, argument: ast.expr, launch: PythonLaunch) -> bool:
+    nodes = ast.walk(_value(program, argument, launch))
+    return any(isinstance(each, ast.Attribute) and each.attr in _TRANSPOSED for each in nodes)
 
 
 def _by_columns(argument: ast.expr, language: str) -> str:
