@@ -169,7 +169,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         ("condition", "m % 8 == 0 && n % 8 == 0 && k % 8 == 3", "8×16×35", "a remainder of k alone"),
         ("cap", "1000", "17×3×1067", "line 8 compares k with 1000"),
         ("gaps", "ldb % 16 == 0 && ldb == n + 12", "16×36×52, lda = 64, ldb = 48, ldc = 48", "line 3 compares ldb, n"),
-        ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
+        ("vectors", "2", "6×10×34", "k is a multiple of 2, not of 4"),
         ("template", "small", "1×1×1", "another function is launched"),
         ("ring", "min(step / 2, 1)", "32×16×96", "so deep that each stage in shared memory is refilled twice"),
     ],

@@ -270,7 +270,7 @@ class UsualSizes(AllowedSizes):
         if any(_moves_vectors(at) for function in functions for at in function.body):
             for half in (2, 4):
                 sizes = itertools.product((3 * half, rows), (5 * half, columns), (32 + half,))
-                yield from self.first("half a vector at the end of each row", sizes)
+                yield from self.first(f"k is a multiple of {half}, not of {2 * half}", sizes)
 
     def _gaps(self) -> Iterator[Size]:
         """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
