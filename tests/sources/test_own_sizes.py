@@ -115,8 +115,9 @@ def test_a_kernel_of_squares_is_run_with_different_sides_of_its_multiples(
     assert "whole tiles of different sides" in output
 
 
+@pytest.mark.parametrize("sizes", ["1x1x101", "64x48x150"])
 def test_a_product_that_is_wrong_from_some_k_on_is_not_said_to_need_equal_sizes(
-    monkeypatch: pytest.MonkeyPatch,
+    sizes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mmcore_sources.cuda_file.repairs.trial.ALL_SECONDS", 0.1)
     Path("my.cu").write_text("""
@@ -129,9 +130,7 @@ __global__ void mul(const float *A, const float *B, float *C, int M, int N, int 
     C[row * N + column] = sum;
 }
 """)
-    output = command(
-        "run", "my.cu", "--block", "16x16", "-m", "1", "-n", "1", "-k", "101", "--device", "emulator"
-    ).stdout
+    output = command("run", "my.cu", "--block", "16x16", "--size", sizes, "--device", "emulator").stdout
     assert "the product is right where" not in output
     assert output.endswith("TEST FAIL\n")
 

@@ -25,10 +25,10 @@ _GROUPS = ("nk", "mk", "mn", "mnk")
 
 
 def equal_sizes(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the sizes that have to be equal where a product with different ones is wrong, if three products agree.
+    """Yield the sizes that have to be equal where a product with different ones is wrong, if four products agree.
 
-    Of small products, one with equal sizes is right, and so is one with another third size. One with different sizes is
-    wrong: a kernel that fails from k = 1024 on is right at 1×1×1 for another reason.
+    Of small products, one with equal sizes is right, and so are a larger one and one with another third size. One with
+    different sizes is wrong: a kernel that fails from k = 1024 on is right at 1×1×1 for another reason.
     """
     wrong = next((each for each in result.sizes if not each["right"]), vars(result.cell))
     sizes, kernel = {name: int(wrong[name]) for name in "mnk"}, file.kernel
@@ -41,8 +41,10 @@ def equal_sizes(result: Result, file: FileKernel) -> Iterator[str]:
             continue
         least = min(sizes[name] for name in names)
         unequal = {name: getattr(cell, name) * (3 if sizes[name] > least else 1) for name in names}
-        other = {name: getattr(cell, name) * (1 if name in names else 3) for name in "mnk"}
-        if is_wrong(replace(cell, **unequal)) and (names == "mnk" or is_right(replace(cell, **other))):
+        larger = {name: 3 * getattr(cell, name) for name in names}
+        other = {name: 3 * getattr(cell, name) for name in "mnk" if name not in names}
+        right = (replace(cell, **each) for each in (other, larger) if each)
+        if is_wrong(replace(cell, **unequal)) and all(map(is_right, right)):
             equal = " = ".join(names)
             differ = f"wrong at {'×'.join(map(str, sizes.values()))}, where they differ"
             yield hint_of(f"the product is right where {equal}, as at {size_of(cell)}, and {differ}", cell)
