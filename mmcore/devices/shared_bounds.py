@@ -12,7 +12,7 @@ from mmcore.devices.violations import Violation
 _BEYOND = ("out-of-bounds-read", "out-of-bounds-write")
 _SHARED = "shared"
 _PIPELINE = (
-    *("mbarrier-misuse", "early-wait", "phase-waited-twice", "early-refill", "unfenced-mbarrier"),
+    *("mbarrier-misuse", "early-wait", "missed-phase", "phase-waited-twice", "early-refill", "unfenced-mbarrier"),
     *("unfinished-copy", "unawaited-copy", "unfenced-copy", "overwritten-in-flight", "wgmma-order", "stale-read"),
 )
 """Kinds of violations of asynchronous copies and their mbarriers."""

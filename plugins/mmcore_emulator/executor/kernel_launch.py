@@ -162,7 +162,7 @@ class KernelLaunch:
 
 _AT_BARRIERS = (
     *("deadlock", "divergent-barrier", "barrier-count", "skipped-barrier", "split-barrier"),
-    *("mbarrier-misuse", "early-wait", "phase-waited-twice"),
+    *("mbarrier-misuse", "early-wait", "missed-phase", "phase-waited-twice"),
 )
 """Kinds of violations at barriers and mbarriers, which often are in helper functions."""
 

@@ -109,7 +109,7 @@ class Asynchrony(Observer):
         self._waits = waits
         self._events = clocks.events
         self._in_flight, self._proxies = InFlight(self._events, report, loops), Proxies(clocks.numbers, report)
-        self._mbarriers = MbarrierClocks(clocks)
+        self._mbarriers = MbarrierClocks(clocks, report)
         # The parity of the phase after the last one that each lane has waited for, by mbarrier.
         self._parities: dict[int, NDArray[np.int8]] = {}
         # The last access of each block to another's memory, by their numbers: its lane, instruction and time.
@@ -157,7 +157,7 @@ class Asynchrony(Observer):
                 awaited = None if awaited is None else numbers.flat(awaited)[lanes]
                 self._check_phases(lanes, places, parity, at)
                 self._proxies.synchronise(lanes, now)
-                self._mbarriers.wait(lanes, places, parity, awaited, relaxed)
+                self._mbarriers.wait(at, lanes, places, parity, awaited, relaxed)
                 for place in np.unique(places).tolist():
                     early = self._mbarriers.is_new(place)
                     self._waits.note(at, self._report.name(place // 4), lanes[places == place], early)

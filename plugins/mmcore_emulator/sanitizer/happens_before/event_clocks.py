@@ -95,6 +95,14 @@ class EventClocks:
             for thread in np.flatnonzero(times).tolist():
                 yield int(numbers.grid_number[block]) * self._block_size + thread + 1, int(times[thread])
 
+    def times_of_threads(self, clock: NDArray[np.int32], lanes: Integers) -> NDArray[np.int32]:
+        """Return the times that a clock has for the threads of some lanes."""
+        numbers, first = self.numbers, self._first_thread or 0
+        columns = (
+            first + numbers.rank[numbers.block_in_batch[lanes]] * self._block_size + numbers.thread_in_block[lanes]
+        )
+        return self._padded(clock)[columns]
+
     def join(self, lanes: Integers, groups: Integers) -> None:
         """Join the clocks of lanes of the same group."""
         if self.clock.shape[1]:
