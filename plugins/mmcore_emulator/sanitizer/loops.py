@@ -12,6 +12,7 @@ from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, kind_of
 from mmcore_emulator.isa.entries import Execute
 from mmcore_emulator.isa.table import decode, destinations, effect, reads
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Register
+from mmcore_emulator.ptx.types import Constant
 
 _WAITS = ("test_wait", "try_wait")
 _COMPUTING = ("compute", "compare", "move")
@@ -125,24 +126,46 @@ class Loops:
         return next((at.kernel_line for at in near), 0)
 
     def arrival_before_end(self, wgmma: Instruction) -> tuple[int, int] | None:
-        """Return the lines of an arrival at an mbarrier behind ``wgmma``, and of the wait for its group behind that."""
+        """Return the lines of an arrival at an mbarrier behind ``wgmma``, and of a wait for wgmma behind that.
+
+        The second is 0 if that wait leaves groups, or does not follow every arrival, as one behind the loop.
+        """
         number, position = self.places.get(id(wgmma), (0, 0))
-        rest, reached = [(number, position + 1, 0)], set[tuple[int, int, int]]()
+        rest: list[tuple[int, int, Instruction | None]] = [(number, position + 1, None)]
+        reached = set[tuple[int, int, Instruction | None]]()
         while rest:
             number, begin, arrival = rest.pop()
             for at in self.blocks[number].instructions[begin:]:
                 kind = kind_of(at)
-                if kind and kind.action == "arrive" and not kind.tx:
-                    arrival = arrival or at.kernel_line
-                if effect(at).kind == "warpgroup" and effect(at).step == "wait":
+                if kind and kind.action == "arrive" and not kind.tx and at.kernel_line:
+                    arrival = arrival or at
+                if _awaits_products(at):
                     if arrival:
-                        return arrival, at.kernel_line
+                        ends_all = at.operands == (Constant(0),) and not self._repeats(arrival)
+                        return arrival.kernel_line, at.kernel_line if ends_all else 0
                     break
             else:
                 ahead = {(each, 0, arrival) for each in self.blocks[number].successors if each > number} - reached
                 reached |= ahead
                 rest += ahead
         return None
+
+    def _repeats(self, arrival: Instruction) -> bool:
+        """Return True if an arrival, or one of its copies in an unrolled loop, may follow it with no wait for wgmma."""
+        number, position = self.places[id(arrival)]
+        rest, reached = [(number, position + 1)], set[int]()
+        while rest:
+            number, begin = rest.pop()
+            for at in self.blocks[number].instructions[begin:]:
+                if _place(at) == _place(arrival) and kind_of(at):
+                    return True
+                if _awaits_products(at):
+                    break
+            else:
+                ahead = {*self.blocks[number].successors} - reached
+                reached |= ahead
+                rest += [(each, 0) for each in ahead]
+        return False
 
     def waits_for_copies(self, before: Instruction) -> list[Instruction]:
         """Return the latest waits for ``cp.async`` on the ways to an instruction that pass no barrier of the block."""
@@ -282,6 +305,10 @@ class Loops:
 
 def _awaits_copies(at: Instruction) -> bool:
     return effect(at).kind == "copy" and effect(at).step == "wait"
+
+
+def _awaits_products(at: Instruction) -> bool:
+    return effect(at).kind == "warpgroup" and effect(at).step == "wait"
 
 
 def _polls(at: Instruction) -> bool:

@@ -70,14 +70,23 @@ def test_an_arrival_before_both_accesses_of_a_race_is_not_named() -> None:
     assert not any("arrival at the mbarrier of line" in each.hint for each in report.hazards)
 
 
+_BEHIND = r"the arrival at the mbarrier of line (\d+) behind wgmma\.wait_group in line \1, not before it"
+_BEFORE = r"wgmma\.wait_group 0 by the whole warpgroup before every arrival at the mbarrier of line \d+"
+
+
 @pytest.mark.parametrize(
-    ("name", "hinted"), [("a thread arrives before its wait", True), ("a refill by another warp", False)]
+    ("name", "hint"),
+    [
+        ("a thread arrives before its wait", _BEHIND),
+        ("a thread arrives, and its warpgroup waits behind the loop", _BEFORE),
+        ("a thread arrives, and its warpgroup waits for no group", _BEFORE),
+        ("a refill by another warp", ""),
+    ],
 )
-def test_an_arrival_before_the_wait_for_wgmma_is_named(name: str, hinted: bool, tmp_path: Path) -> None:
+def test_an_arrival_before_the_wait_for_wgmma_is_named(name: str, hint: str, tmp_path: Path) -> None:
     (case,) = (case for case in cases(FOLDER / "wgmma_refills.cu") if case.name == name)
     (hazard,), _ = case.check(tmp_path)
-    pattern = r"the arrival at the mbarrier of line (\d+) behind wgmma\.wait_group in line \1, not before it"
-    assert bool(re.fullmatch(pattern, hazard.hint)) == hinted, hazard.hint
+    assert re.fullmatch(hint, hazard.hint), hazard.hint
 
 
 @pytest.mark.parametrize(

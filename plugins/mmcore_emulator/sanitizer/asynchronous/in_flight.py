@@ -37,6 +37,7 @@ _BULK_COPYING = (
 _TOO_FEW_BYTES = "{}, into which a bulk copy may still be copying: its mbarrier expects {:,} bytes{}, and {:,} come"
 _OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
 _EARLY_ARRIVAL = "the arrival at the mbarrier of line {} behind wgmma.wait_group in line {}, not before it"
+_ENDED_TOO_LATE = "wgmma.wait_group 0 by the whole warpgroup before every arrival at the mbarrier of line {}"
 _MISMATCH = (
     "does not find the matrix in {} as it was written: the descriptor says {}, the copy {}; neighbours there are no "
     "neighbours in global memory"
@@ -244,7 +245,9 @@ class InFlight:
                     cause = self._lacking_commit(kind[0], reader, word, int(reads.group[word]))
                     text = early_write(self._report, self._clocks.numbers, unended, word, int(writers[row]), cause)
                     lines = self._loops.arrival_before_end(reader.at) if kind[0] == "wgmma" and not cause else None
-                    hint = _EARLY_ARRIVAL.format(*lines) if lines else ""
+                    arrival, wait = lines or (0, 0)
+                    early = _EARLY_ARRIVAL if wait else _ENDED_TOO_LATE
+                    hint = early.format(arrival, wait) if arrival else ""
                     self._report.add(violation, at, lanes[rows[chosen], 0], text, reader.at, hint)
 
     def _check_descriptor(self, transfer: Transfer) -> None:

@@ -14,6 +14,12 @@
 // a thread arrives before its wait: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty); WGMMA_WAIT(d, "0")`, drop #all,
 //     `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> overwritten-in-flight*1 shared
 //     #refill #product "which wgmma of thread (0, 0) of block (0, 0) may still be reading: the writer has not waited for an arrival"
+// a thread arrives, and its warpgroup waits behind the loop: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty)`, drop
+//     #all, `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);`, `{ STORE` -> `{ WGMMA_WAIT(d, "0");
+//     STORE` ==> overwritten-in-flight*1 shared #refill #product
+// a thread arrives, and its warpgroup waits for no group: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty);
+//     WGMMA_WAIT(d, "1")`, drop #all, `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);`, `{ STORE`
+//     -> `{ WGMMA_WAIT(d, "0"); STORE` ==> overwritten-in-flight*1 shared #refill #product
 // a fence of one warp behind the barrier: drop #fence, `; // #written` -> `; if (t == 0) FENCE_PROXY;` ==>
 //     missing-proxy-fence shared #product "reads a "; missing-proxy-fence shared #product "reads b "
 // a fence of each warp behind the barrier: drop #fence, `; // #written` -> `; if (t % 32 == 0) FENCE_PROXY;` ==> nothing
