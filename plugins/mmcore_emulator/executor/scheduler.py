@@ -14,14 +14,13 @@ import numpy as np
 from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
-from mmcore_emulator.executor.mbarrier_hints import hint_of_wait
+from mmcore_emulator.executor.mbarrier_hints import hint_of_wait, named
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
 from mmcore_emulator.isa.asynchronous.mbarriers import contents, described, initialised, kind_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
-from mmcore_emulator.machine.memory.arrays import SHARED_WINDOW
 from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
@@ -122,11 +121,8 @@ class BlockBatchExecutor:
         if asked is None:
             return _POLLS
         address, word = (int(np.broadcast_to(values, self._batch.shape)[lane]) for values in asked)
-        array = self.machine.memory.shared.at(address & (SHARED_WINDOW - 1))
-        where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
-        by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
-        initialised = f" (initialised at {by.place})" if by is not None and by.line else ""
-        return f"waits for the mbarrier in {where}{initialised}, and no thread is left to end its {described(word)}"
+        awaited = named(self.machine, address)
+        return f"waits for the mbarrier in {awaited}, and no thread is left to end its {described(word)}"
 
     def _fills(self, index: int) -> bool:
         """Return True if threads that leave a polling step begin bulk copies next."""
@@ -152,7 +148,7 @@ class BlockBatchExecutor:
         address, word, rank = (np.broadcast_to(each, self._batch.shape)[lane] for each in values)
         offset = int(address) & (BLOCK_BYTES - 1)
         first = "" if self.machine.mbarriers.is_of_copies(offset) else first
-        return hint_of_wait(self.machine.mbarriers, offset, word, int(rank), first)
+        return hint_of_wait(self.machine, offset, word, int(rank), first)
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -42,6 +42,8 @@ class MbarrierLog:
     # Bytes of the current phase of each object, by its place, that it expects, and that copies on their way bring.
     _expected: Counter[int] = field(default_factory=Counter)
     _coming: Counter[int] = field(default_factory=Counter)
+    # The places of copies that brought more bytes than the object expected when they began, by the same places.
+    _unexpected: dict[int, list[str]] = field(default_factory=dict)
     waited: set[int] = field(default_factory=set)  # lanes that waited for another object since they expected bytes
     began: set[tuple[int, int]] = field(default_factory=set)  # places of objects, and lanes that expected bytes there
     # The last instruction that expected bytes of an object, by its offset.
@@ -67,12 +69,14 @@ class MbarrierLog:
             self._expected[place] += number
             self.expected_at[place % BLOCK_BYTES] = at
 
-    def send(self, places: Iterable[int], nbytes: Iterable[int], targets: Iterable[int]) -> None:
+    def send(self, at: Instruction, places: Iterable[int], nbytes: Iterable[int], targets: Iterable[int]) -> None:
         """Note that lanes begin copies to objects, each to an address in shared memory."""
         same: Counter[tuple[int, int]] = Counter()
         for place, number, target in zip(places, nbytes, targets, strict=True):
             self._coming[place] += number
             same[place, target] += 1
+            if self._coming[place] > self._expected[place] and at.place not in self._unexpected.setdefault(place, []):
+                self._unexpected[place].append(at.place)
         self.same_copies |= {place % BLOCK_BYTES: number for (place, _), number in same.items() if number > 1}
 
     def multicast(self, objects: Iterable[int], masks: Iterable[int], senders: Iterable[int], at: Instruction) -> None:
@@ -91,10 +95,17 @@ class MbarrierLog:
             return f"{asked} the block of rank {rank}, too, which {mask:#x} leaves out"
         return "" if shared else f"{asked} more blocks than the one that sends it"
 
+    def unexpected(self, nbytes: int) -> tuple[int, list[str]] | None:
+        """Return the offset of an object that expects this many bytes less than come, and the places of the copies."""
+        objects = ((place, copies) for place, copies in self._unexpected.items() if all(copies))
+        surplus = ((self._coming[place] - self._expected[place], place, copies) for place, copies in objects)
+        return next(((place % BLOCK_BYTES, copies) for more, place, copies in surplus if more == nbytes), None)
+
     def end_bytes(self, place: int) -> EndedEarly | None:
         """Note that a phase ends; return the event if more bytes are on their way than it has expected."""
         expected, coming = self._expected.pop(place, 0), self._coming.pop(place, 0)
         if coming <= expected:
+            self._unexpected.pop(place, None)
             return None
         self._coming[place] = coming - expected
         return EndedEarly(place, expected, coming, self.expected_at.get(place % BLOCK_BYTES))

@@ -168,6 +168,18 @@ def test_an_mbarrier_that_expects_more_bytes_than_come_is_the_cause_of_a_deadloc
     assert hazards[0].hint.startswith("to expect 256 bytes less in that phase at ")
 
 
+def test_copies_that_bring_their_bytes_to_another_mbarrier_are_named_with_it() -> None:
+    astray = '"r"(ADDRESS(part ? &empty : &full)) : "memory"'
+    source = WAITING_FILLING.replace('"r"(ADDRESS(&full)) : "memory");\n        }', f"{astray});\n        }}")
+    source = source.replace("TIMES", "1").replace("BYTES", "256")
+    (deadlock,) = launch(source, "f", grid=1, block=64, args=(np.zeros(128, np.float32),)).hazards
+    line = next(n for n, text in enumerate(source.splitlines(), 1) if "cp.async.bulk" in text)
+    expected = (
+        rf"this mbarrier for the copy at \S+:{line}, instead of that in empty \(shared\) \(byte 0\) \(initialised .*\)"
+    )
+    assert re.fullmatch(rf"{expected}, which expects 128 bytes less than come", deadlock.hint), deadlock.hint
+
+
 def test_a_multicast_whose_mask_leaves_out_a_block_that_waits_is_named() -> None:
     source = kernel_source("multicast_of_floats", MASK="0xb").replace("if (0xb >> rank & 1)", "if (true)")
     arrays = np.zeros(64, np.float32), np.zeros(512, np.float32)

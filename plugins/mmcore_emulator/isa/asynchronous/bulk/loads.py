@@ -69,7 +69,7 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
             at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
             origin = placed.origins(sent)[which] if copy.source == "global" else None
             begun = (at_objects[which], sent.nbytes[which], sent.shared[which])
-            machine.mbarriers.send(*(each.tolist() for each in begun))
+            machine.mbarriers.send(sent.at, *(each.tolist() for each in begun))
             transfer = sent.transfer(
                 which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout, **tensor
             )
