@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,14 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint, EqualSizes, Multiple, multiples_of
 from mmcore.kernel.signature import signatures
 from mmcore_sources.cuda_file.files import inferred_of, path_of
-from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, SizeRule, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.expressions import (
+    EXTENTS,
+    Derived,
+    LaunchText,
+    SizeRule,
+    parse_expressions,
+    python_text,
+)
 from mmcore_sources.cuda_file.inference.fixed_sides import FixedSides
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
@@ -25,6 +33,7 @@ from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.map_layouts import EncodedLayout
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.program_sizes import AtLeast
+from mmcore_sources.cuda_file.inference.sized_blocks import SizedBlock
 from mmcore_sources.cuda_file.inference.whole_tiles import GridConstraint
 from mmcore_sources.cuda_file.packaged_source import PackagedSource, packaged_source
 from mmcore_sources.cuda_file.whole_sizes import compute_capability, is_unguarded, steps_of_k, whole_tiles
@@ -65,16 +74,16 @@ class FixedSides:
 
 '''
 
-_ONE_BLOCK = '''
-class OneBlock:
-    """A constraint: the block has a thread for each element of C."""
+_OF_BLOCK = '''
+class {name}:
+    """A constraint: {description}."""
 
-    description = "m = block.{0} and n = block.{1}, as one block computes C"
+    description = "{description}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         """Return the reason why the product cannot be computed; None if it can."""
-        fits = (problem.m, problem.n) == (config.block.{0}, config.block.{1})
-        return None if fits else f"one block of {{config.block}} threads does not cover {{problem}}"
+        fits = {condition}
+        return None if fits else f"no block fits {{problem}}: {description}"
 
 '''
 
@@ -90,7 +99,7 @@ _RULE = '''
 def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
     """Return the launch of one product."""
     grid = {grid}
-    return Launch(grid=grid, block=config.block, shared_bytes={shared}{more})
+    return Launch(grid=grid, block={block}, shared_bytes={shared}{more})
 
 '''
 
@@ -152,15 +161,16 @@ def declaration(inferred: Inferred, kernel: str, packaged: PackagedSource, steps
     attributes = {**compute_capability(text), **inferred.attributes, "options": packaged.options}
     why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
-    grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
+    grid = _tuple([python_text(_with_block(each, rule)) for each in parse_expressions(rule.grid, "the grid")])
     constraints = [*_constraints(inferred, text), *multiples_of(steps)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
         if isinstance(each, FixedSides):
             fits = " and ".join(f"problem.{name} == {size}" for name, size in each.sizes.items())
             before += _SIDES.format(each.text, fits)
-        elif isinstance(each, OneBlock):
-            before += _ONE_BLOCK.format(each.rows, "y" if each.rows == "x" else "x")
+        elif isinstance(each, OneBlock | SizedBlock):
+            condition = python_text(_with_block(ast.parse(each.condition, mode="eval").body, rule))
+            before += _OF_BLOCK.format(name=type(each).__name__, description=each.description, condition=condition)
     rows: list[tuple[str, str | _Listed, str]] = [
         ("name", _text(kernel), ""),
         ("title", _text(attributes["title"]), ""),
@@ -170,12 +180,15 @@ def declaration(inferred: Inferred, kernel: str, packaged: PackagedSource, steps
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
         ("configs", _Listed("[{", _config(*attributes["configs"]), "}]"), _why_config(inferred)),
     ]
-    if rule.shared_bytes == "0" and not rule.cooperative and not rule.cluster:
+    if rule.shared_bytes == "0" and not rule.cooperative and not rule.cluster and not rule.block:
         rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
     else:
         (shared,) = parse_expressions(rule.shared_bytes, "the shared memory")
         more = ", cooperative=True" * rule.cooperative + f", cluster={rule.cluster}" * bool(rule.cluster)
-        before += _RULE.format(grid=grid, shared=python_text(shared), more=more)
+        extents = [python_text(each) for each in parse_expressions(rule.block, "the block")] if rule.block else []
+        shape = _tuple(extents) if extents else "config.block"
+        text = python_text(_with_block(shared, rule))
+        before += _RULE.format(grid=grid, block=shape, shared=text, more=more)
         rows.append(("launch", "launch", why.get("grid", "")))
     for name in _OPTIONAL:
         value = attributes.get(name)
@@ -192,6 +205,20 @@ def declaration(inferred: Inferred, kernel: str, packaged: PackagedSource, steps
         imports = f"from mmcore import {_Listed('(', names, ')').in_lines('')}"
     math = "import math\n\n" * ("math." in before + body)
     return f'"""{kernel}: {attributes["title"]}."""\n\n{math}{imports}\n\n{before}' + _HOOK.format(body=body)
+
+
+def _with_block(expression: ast.expr, rule: LaunchText) -> ast.expr:
+    """Return an expression with the extents of a block that depends on the sizes in place of their names."""
+    extents = (
+        dict(zip(EXTENTS, parse_expressions(f"{rule.block}, 1, 1", "the block"), strict=False)) if rule.block else {}
+    )
+
+    class Replaced(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return extents.get(name.id, name)
+
+    replaced: ast.expr = Replaced().visit(ast.parse(ast.unparse(expression), mode="eval").body)
+    return replaced
 
 
 def _row(name: str, value: str | _Listed, reason: str) -> str:

@@ -198,7 +198,9 @@ def _with_build(
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
     up = rounded_up(program, found[0]) if found else ""
-    launch = ArrayLaunch(rule.grid, rule.shared_bytes, rounded_up=up, parameters=parameters, axes=of_matrices)
+    launch = ArrayLaunch(
+        rule.grid, rule.shared_bytes, rounded_up=up, block=rule.block, parameters=parameters, axes=of_matrices
+    )
     attributes |= {
         "entry": "",
         "arguments": parameters,

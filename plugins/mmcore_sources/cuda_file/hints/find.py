@@ -34,6 +34,7 @@ from mmcore_sources.cuda_file.hints.vector_rows import vector_rows
 from mmcore_sources.cuda_file.hints.whole_tiles import is_by_value, is_without_remainder, of_whole_tiles
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.repairs.barriers import barriers
 from mmcore_sources.cuda_file.repairs.search import NONE_RIGHT
 from mmcore_sources.cuda_file.repairs.trial import REPAIRED, remainder_repairs, repairs
@@ -107,6 +108,8 @@ def _names_a_change(found: Iterable[str]) -> bool:
 
 def _of_right_kernel(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the grid with which a kernel is right of which only the program's grid is wrong."""
+    if any(isinstance(each, OneBlock) for each in file.kernel.constraints):
+        return  # no grid covers what the threads of one block compute
     if isinstance(file.kernel.launch, LaunchText) and any(each.kind in _OF_GRIDS for each in result.violations):
         yield f"hint: with the grid {file.kernel.launch.grid} the product is right at {size_of(result.cell)}"
 

@@ -17,6 +17,7 @@ from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.one_block import OneBlock
 
 _PARTS = {"m": "rows", "n": "columns", "mn": "elements"}
 _ANY = 1 << 30  # rows or columns of a program whose sizes its user gives
@@ -57,6 +58,23 @@ def uncovered_product(host: HostCode, launch: HostLaunch, inferred: Inferred) ->
         else:
             message = f"the grid is {shape}, and {'×'.join(map(str, needed))} covers C of {sizes['m']}×{sizes['n']}"
         yield Bug("uncovered-product", launch.line, f"{message}. No block computes {parts}", "C")
+
+
+def uncovered_by_threads(host: HostCode, launch: HostLaunch, inferred: Inferred) -> Iterator[Bug]:
+    """Find a block with fewer threads than the rows or columns of C for which the kernel uses no index of a block."""
+    lone = next((each for each in inferred.attributes["constraints"] if isinstance(each, OneBlock)), None)
+    block = host.extents(launch.geometry[1], launch.scope) if lone is not None and len(launch.geometry) > 1 else None
+    sizes = _sizes(host, launch, inferred)
+    if lone is None or not block or not sizes.keys() >= {"m", "n"} or _moves(host, launch):
+        return
+    if lacking := [*lone.sides.uncovered(sizes, block)]:
+        shape = "×".join(map(str, block))
+        whatever = "whatever the size" if _ANY in sizes.values() else f"and C is {sizes['m']}×{sizes['n']}"
+        message = f"the block is {shape}{',' * (_ANY not in sizes.values())} {whatever}"
+        why = "the index into C uses no blockIdx for them"
+        yield Bug(
+            "uncovered-product", launch.line, f"{message}. No thread computes {', and '.join(lacking)}: {why}", "C"
+        )
 
 
 def _moves(host: HostCode, launch: HostLaunch) -> bool:

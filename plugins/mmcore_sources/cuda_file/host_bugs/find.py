@@ -14,7 +14,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places, timers
 from mmcore_sources.cuda_file.host_bugs.allocated_sizes import other_sides
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
-from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
+from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_by_threads, uncovered_product
 from mmcore_sources.cuda_file.host_bugs.exchanged_matrices import exchanged_matrices, unlaunched_kernel
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.leading_dimensions import other_rows
@@ -64,6 +64,8 @@ def host_bugs(
     pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
     matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
     found = [*others, *(_of_matrix(bug, matrices, launch) for bugs in BUGS for bug in bugs(host))]
+    if inferred.attributes["launch"].block:  # else it is refused, or the user gives another block
+        found = [each._replace(array="C") if each.kind == "too-many-threads" else each for each in found]
     if not inferred.attributes["column_major"]:
         found += cublas.exchanged_operands(host, matrices)
         found += exchanged_matrices(host, launches_of_kernel, arguments)
@@ -82,6 +84,7 @@ def host_bugs(
     reported = {bug.launch or bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
     for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
+        found += uncovered_by_threads(host, each, inferred) if "block" not in given else ()
     left_wrong = "C" if host.has_main and _is_allocated(host, matrices.get("C", "")) else ""
     found += [
         Bug("not-zeroed", launch.line, each.lacks, left_wrong) for each in inferred.unusual if each.lacks and launch
@@ -133,7 +136,7 @@ def translated_bugs(text: str, inferred: Inferred) -> set[Bug]:
     if not inferred.attributes["column_major"]:
         found |= {*exchanged_matrices(host, _launches_of(host, entry), inferred.attributes["arguments"])}
     for launch in _launches_of(host, entry):
-        found |= {*uncovered_product(host, launch, inferred)}
+        found |= {*uncovered_product(host, launch, inferred), *uncovered_by_threads(host, launch, inferred)}
         found |= {Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks}
         found |= {*_batch_steps(inferred)}
     return found

@@ -15,7 +15,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Multiple
-from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
@@ -189,6 +189,7 @@ class OtherInstance:
 class LaunchText:
     """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values.
 
+    ``block`` has the extents of a block that depends on the sizes; it is empty for the block of the config.
     ``cluster`` is asked for by the launch, and ``compiled_cluster`` by ``__cluster_dims__``. ``rounded_up`` is the
     change of the source with which a grid that rounds down rounds up, in words; empty if unknown.
     ``other`` is another instance with the same geometry. ``tile`` is that of ``CountsTiles``, and ``guessed_array``
@@ -204,11 +205,13 @@ class LaunchText:
     other: OtherInstance | None = None
     tile: tuple[int, int] | None = None
     guessed_array: str = ""
+    block: str = ""
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]
         """The text of the rule, for ``mmcore show``."""
-        return f"grid: {self.grid}" + (f"\nshared bytes: {self.shared_bytes}" if self.shared_bytes != "0" else "")
+        lines = [f"grid: {self.grid}", *([f"block: {self.block}"] if self.block else [])]
+        return "\n".join([*lines, *([f"shared bytes: {self.shared_bytes}"] if self.shared_bytes != "0" else [])])
 
     @property
     def parts(self) -> list[str]:
@@ -219,9 +222,20 @@ class LaunchText:
         """The blocks of a cluster along each axis; empty without clusters."""
         return self.cluster or self.compiled_cluster or ()
 
+    def values(self, problem: Problem, config: Config) -> dict[str, Any]:
+        """Return the values of the names in the rule: sizes, extents of the launched block, the config's parameters."""
+        return {**launch_values(problem, config), **dict(zip(EXTENTS, self.block_of(problem, config), strict=True))}
+
+    def block_of(self, problem: Problem, config: Config) -> Dim3:
+        """Return the block of a launch, whose extents are 0 where sizes are too small for it."""
+        if not self.block:
+            return config.block
+        values = launch_values(problem, config)
+        return Dim3(*(int(evaluate(each, values)) for each in parse_expressions(self.block, "the block")))
+
     def blocks(self, problem: Problem, config: Config) -> list[int]:
         """Return the blocks of the grid along each axis, none of them raised to 1."""
-        values = launch_values(problem, config)
+        values = self.values(problem, config)
         return [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
 
     @property
@@ -259,12 +273,12 @@ class LaunchText:
             waiting += [(each, within) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        values = launch_values(problem, config)
+        values = self.values(problem, config)
         (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
         entry = self.other.entry if self.other is not None and self.other.is_launched(problem, config) else None
         ordinary = Launch(
             tuple(self.blocks(problem, config)),
-            config.block,
+            self.block_of(problem, config),
             int(shared),
             cooperative=self.cooperative,
             cluster=self.cluster,

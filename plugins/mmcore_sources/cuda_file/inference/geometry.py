@@ -6,7 +6,7 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mmcore.errors import LacksOption
@@ -45,11 +45,12 @@ class Geometry:
 
 
 def launched(
-    reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None
+    reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None, *, sized: bool
 ) -> tuple[Geometry | None, Geometry | None]:
     """Return block and grid of a launch, each None if it cannot be read.
 
     The ``reader`` of the launch knows the config's parameters. The layout distinguishes m from n if both have one name.
+    With a block that is ``sized``, the same number of blocks fits several sizes.
     """
     order = [each.name for each in body.function.parameters]
     where = f"{LAUNCHED}{launch.place}"
@@ -59,7 +60,7 @@ def launched(
     hosts = host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", block_names(reader, launch)
-        of_one_size = _is_block_of_sizes(reader, launch, {*roles.sizes} - {*order})
+        of_one_size = sized or _is_block_of_sizes(reader, launch, {*roles.sizes} - {*order})
         for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
@@ -91,6 +92,10 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
         first, second = (replace(reader, names={**sizes, **reader.names}).extents(each) for each in launch.geometry[:2])
     except (Unreadable, ValueError):
         return
+    with contextlib.suppress(Unreadable):
+        own = math.prod(constant(each) or 0 for each in reader.extents(launch.geometry[1]))
+        if 1 <= own <= MOST_THREADS:
+            return  # as the program's sizes make them
     numbers = [constant(each) or 0 for each in first]
     blocks = math.prod(constant(each) or 0 for each in second)
     divided = any(isinstance(part, ast.Div | ast.FloorDiv) for each in second for part in ast.walk(each))
@@ -203,6 +208,21 @@ def host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[s
             if role not in passed and word not in sizes and not roles.square:
                 sizes[word] = [role]
     return {name: several for name, several in sizes.items() if re.sub("[.*/]", "_", name).isidentifier()}
+
+
+def sizes_along(
+    hosts: Mapping[str, list[str]], axis: str, layout: Layout | None, sides: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the size that each of the host's names is along an axis of the block.
+
+    ``sides`` contains the axis of the threads that alone cover the rows "m", or the columns "n".
+    """
+    of_axis = [size for size, along in sides.items() if along == axis]
+    usual = [*of_axis, *({"y": "mn"}.get(axis, "nm") if layout is None else "")]
+    return {
+        name: next((size for size in usual if size in several), _role(several, axis, layout))
+        for name, several in hosts.items()
+    }
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

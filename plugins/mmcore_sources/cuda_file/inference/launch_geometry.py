@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
@@ -33,6 +33,7 @@ from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.read_axes import layout_of_reads
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
+from mmcore_sources.cuda_file.inference.sized_blocks import example, sized_block
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.thread_limits import check_threads
 from mmcore_sources.cuda_file.inference.warps import block_of_warps, threads_per_element
@@ -42,10 +43,34 @@ _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _OF_BLOCKS = re.compile(r'\b(blockIdx|ctaid|cooperative_groups)\b|#\s*include\s*"')  # or of a header, perhaps
 
 
+@dataclass(frozen=True)
+class LaunchGeometry:
+    """The block, grid and dynamic shared memory of a kernel.
+
+    Attributes:
+        block: the extents of the block, or a rule that depends on the other parameters of the config.
+        sized: the text of a block that depends on the sizes; "" for others. ``block`` is an example then.
+        grid, shared_bytes: their texts.
+        notes: the notes about them.
+    """
+
+    block: Any
+    sized: str
+    grid: str
+    shared_bytes: str
+    notes: tuple[Note, ...]
+
+
 def launch_geometry(
-    source: Program, body: Body, roles: Roles, launch: HostLaunch | None, chosen: Open, given: Mapping[str, Any]
-) -> tuple[Any, str, str, list[Note]]:
-    """Return the block, the texts of grid and dynamic shared memory, and notes about them."""
+    source: Program,
+    body: Body,
+    roles: Roles,
+    launch: HostLaunch | None,
+    chosen: Open,
+    given: Mapping[str, Any],
+    sides: Mapping[str, str],
+) -> LaunchGeometry:
+    """Return the geometry of a kernel's launch; ``sides`` are those of C that the threads of one block cover."""
     names, function = parameter_names(chosen), body.function
     by_columns = "C" in given.get("column_major", "ABC" if roles.by_columns else "")
     lengths = ("m" if by_columns and not roles.square else "n", "ldc")
@@ -55,15 +80,22 @@ def launch_geometry(
     layout = layout_of(body, roles.pointers["C"], strides)
     layout = layout.turned() if layout is not None and by_columns else layout or layout_of_copies(body, roles.pointers)
     layout = layout_of_reads(layout, body, roles) if layout is not None else None
-    block = grid = None
+    block = grid = sized = None
     shared: ast.expr | None = None
     if launch is not None:
         reader = Reader.of(source, launch, names)
         reader = replace(reader, names={**guessed_numbers(reader, launch, roles.arguments), **reader.names})
         if "block" not in given:
             geometry.refuse_exchanged(reader, launch)
-        block, grid = geometry.launched(reader, launch, roles, body, layout)
         hosts = geometry.host_sizes(launch, roles, [each.name for each in function.parameters])
+        if "block" not in given:
+            constants = {*source.macros, *source.constants} & body.names  # also of the kernel's tiles, perhaps
+            free = {name: several for name, several in hosts.items() if name not in constants}
+            along = {axis: geometry.sizes_along(free, axis, layout, sides) for axis in "xyz"}
+            sized = sized_block(reader, launch, along)
+        block, grid = geometry.launched(reader, launch, roles, body, layout, sized=sized is not None)
+        if sized is not None and (extents := example(sized, block)):
+            block = Geometry(tuple(map(ast.Constant, extents)), f"{geometry.LAUNCHED}{launch.place}")
         passed = {name: ast.Name(several[0]) for name, several in hosts.items() if len({*several}) == 1}
         instance = dict(zip((each.name for each in function.template), launch.template, strict=False))
         sizes_of_instance = instance_sizes(Reader(source, names), body, instance)
@@ -97,7 +129,7 @@ def launch_geometry(
     )
     if "block" not in given and block is not None:
         extents = shape(Config({"block": (1, 1, 1), **chosen.values})) if callable(shape) else shape
-        notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
+        notes.append(Note("block", sized.text if sized else str(dim3(extents)), block.why, "--block", block.guessed))
     text = str(given.get("grid", ""))
     if not text and grid is None:
         usual = parse_expressions("ceil(n/bx), ceil(m/by)", "the grid")
@@ -125,7 +157,7 @@ def launch_geometry(
         notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
-    return shape, text, dynamic, notes
+    return LaunchGeometry(shape, sized.text if sized is not None else "", text, dynamic, tuple(notes))
 
 
 def launched_cluster(source: Program, launch: HostLaunch | None) -> tuple[int, ...] | None:

@@ -15,13 +15,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3, ceil_div, uncut
 from mmcore.kernel.problem import Problem
-from mmcore_sources.cuda_file.inference.expressions import (
-    LaunchText,
-    evaluate,
-    launch_values,
-    names_in,
-    parse_expressions,
-)
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, names_in, parse_expressions
 
 _LARGEST = 256  # of a tile; a grid may count several along one axis
 _POWERS = tuple(1 << power for power in range(9))  # up to the largest tile
@@ -32,7 +26,7 @@ _STEP = 128  # along k, which a grid does not divide; few kernels go along it in
 
 def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
     """Return the rows and columns of the tiles that a grid divides C into, by the sizes "m" and "n"."""
-    return tiles_of(rule, launch_values(problem, config))
+    return tiles_of(rule, rule.values(problem, config))
 
 
 def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
@@ -112,7 +106,7 @@ def whole(rule: LaunchText, problem: Problem, config: Config, *, equal: str) -> 
     sizes = {name: getattr(problem, name) for name in "mnk"}
     found = tiles(rule, problem, config)
     sizes |= {name: ceil_div(sizes[name], tile) * tile for name, tile in found.items()}
-    divisor = divisor_of_k(rule, launch_values(problem, config))
+    divisor = divisor_of_k(rule, rule.values(problem, config))
     step = divisor if divisor > 1 else min(max(found.values(), default=1), _STEP)
     sizes["k"] = ceil_div(sizes["k"], step) * step
     sizes |= dict.fromkeys(equal, max((sizes[name] for name in equal), default=0))
