@@ -591,10 +591,11 @@ def test_a_kernel_without_blocks_is_launched_in_one_block() -> None:
     text = f"__global__ void mul({parameters}) {{ int x = threadIdx.x, y = threadIdx.y; float s = 0; {stores} }}"
     found = kernel(f"{text} void f(int w, int h) {{ mul<<<1, dim3(w, h)>>>(a, b, c, h, 9, 9, w); }}")
     assert found.arguments == ("A", "B", "C", "m", "k", "k", "n")  # by names such as Wm for the width of Md
-    assert (grid(found), str(found.usual_configs[0].block)) == ("1", "16×16")
+    assert isinstance(found.launch, LaunchText)
+    assert (found.launch.grid, found.launch.block) == ("1", "n, m")
     config = found.usual_configs[0]
-    assert not found.violations(found.problem(16, 16, 40), config)
-    assert found.violations(found.problem(16, 20, 40), config)
+    assert not found.violations(found.problem(16, 20, 40), config)
+    assert found.violations(found.problem(40, 32, 40), config)
 
 
 def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:

@@ -11,11 +11,11 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk, without_parentheses
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
+from mmcore_sources.cuda_file.inference.geometry import are_exchanged_by_name
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _MOST_THREADS = 1024
 _PREFIX = re.compile(r"^(?:d|dev|device|h|host)_")
-_OF_BLOCK = re.compile(r"block(?!s)|thread", re.IGNORECASE)
 _REAL = ("float32", "float64", "float16", "bfloat16")
 _CEILS = ("ceil", "ceilf")
 _INTEGERS = ("int", "unsigned", "unsigned int", "size_t", "long", "long long", "int32_t", "uint32_t", "int64_t")
@@ -46,8 +46,8 @@ def exchanged_extents(host: HostCode) -> Iterator[Bug]:
     for launch in host.launches:
         if len(launch.geometry) < 2:
             continue
-        grid, block = map(text_of, launch.geometry[:2])
-        if _OF_BLOCK.search(grid) and "grid" in block.casefold():
+        if are_exchanged_by_name(launch):
+            grid, block = map(text_of, launch.geometry[:2])
             what = f"the launch of {launch.name} has {grid} as its grid, and {block} as its block"
             yield Bug("exchanged-grid", launch.line, what)
 

@@ -27,6 +27,7 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 MOST_THREADS = 1024
 LAUNCHED = "as launched in "
 """The beginning of the origin of a block or grid that a launch has."""
+_OF_BLOCK = re.compile(r"block(?!s)|thread", re.IGNORECASE)
 _ROWS = {"k": "m", "n": "k"}  # the rows of A and B by their columns
 AXIS = {axis: name for name, axis in EXTENTS.items()}
 
@@ -94,8 +95,8 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
         return
     with contextlib.suppress(Unreadable):
         own = math.prod(constant(each) or 0 for each in reader.extents(launch.geometry[1]))
-        if 1 <= own <= MOST_THREADS:
-            return  # as the program's sizes make them
+        if 1 <= own <= MOST_THREADS and not are_exchanged_by_name(launch):
+            return  # a block for the program's own sizes
     numbers = [constant(each) or 0 for each in first]
     blocks = math.prod(constant(each) or 0 for each in second)
     divided = any(isinstance(part, ast.Div | ast.FloorDiv) for each in second for part in ast.walk(each))
@@ -105,6 +106,12 @@ def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
         what = f"{launch.place} exchanges grid and block: {first_grid}"
         shape = "x".join(map(str, numbers))
         raise LacksOption(f"{what}, but {names} are {_few(first)} and {_few(second)}", f"--block {shape}")
+
+
+def are_exchanged_by_name(launch: HostLaunch) -> bool:
+    """Return whether a launch passes what is called a block as its grid, and what is called a grid as its block."""
+    grid, block = map(text_of, launch.geometry[:2])
+    return _OF_BLOCK.search(grid) is not None and "grid" in block.casefold()
 
 
 def _is_block_of_sizes(reader: Reader, launch: HostLaunch, constants: Set[str]) -> bool:
