@@ -99,10 +99,11 @@ def _has_plain_rows(body: Body, pointer: str, sizes: Collection[str]) -> bool:
 
 def _depends_on_block(body: Body, pointer: str) -> bool:
     """Return whether an access through a pointer may depend on the block's index along z, as in another function."""
-    dependent, before = {"blockIdx.z"}, 0
+    block = f"blockIdx.{body.batch_axis}"
+    dependent, before = {block}, 0
 
     def mentions(node: Node) -> bool:
-        return "blockIdx.z" in text_of(node) or not dependent.isdisjoint(identifiers(node))
+        return block in text_of(node) or not dependent.isdisjoint(identifiers(node))
 
     while before < (before := len(dependent)):
         dependent |= {name for name, values in body.variables.values.items() if any(map(mentions, values))}

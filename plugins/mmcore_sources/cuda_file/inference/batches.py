@@ -16,12 +16,33 @@ _COUNT = re.compile(r"batch(?!.*(?:stride|offset))", re.IGNORECASE)
 
 def of_batch(names: Collection[str], body: Body) -> dict[str, int]:
     """Return the numbers that run one product of a batch: 1 for the number of products, 0 for the step to the next."""
-    if "blockIdx.z" not in text_of(body.function.body):
-        return {}
     terms = [term for name in set(body.pointers.values()) for index in body.indexes(name) for term in index]
     counted = {name: 1 for name in names if _COUNT.search(name)}
+    if f"blockIdx.{body.batch_axis}" not in text_of(body.function.body):  # a loop may go over the products instead
+        return counted if any(1 < len(_sizes_in(term, names)) < len(term) for term in terms) else {}
     bounds = {*body.loop_bounds({*names})}
     return counted | {name: 0 for name in names if name not in bounds and _is_step(name, terms)}
+
+
+def batch_axis(body: Body) -> str:
+    """Return the axis of the grid that counts the products of a batch, as it multiplies two numbers; "z" if none does.
+
+    It does so in every index of the array that the kernel stores to, and nothing else uses the axis there.
+    """
+    numbers = {each.name for each in body.function.parameters if not each.pointer}
+    stored = {pointer for pointer, _ in body.stores}
+    indexes = [index for pointer in stored for index in body.indexes(pointer)]
+    for axis in "zxy" if len(stored) == 1 and indexes else "":
+        block = f"blockIdx.{axis}"
+        terms = [[term for term in index if any(block in factor for factor in term)] for index in indexes]
+        if all(len(each) == 1 and _is_of_product(each[0], block, numbers) for each in terms):
+            return axis
+    return "z"
+
+
+def _is_of_product(term: Term, block: str, numbers: Collection[str]) -> bool:
+    """Return whether a term is the index of a block times two numbers."""
+    return len(term) == 3 and block in term and len(_sizes_in(term, numbers)) == 2
 
 
 def index_of_product(names: Collection[str], body: Body, pointers: Mapping[str, str]) -> dict[str, int]:

@@ -18,6 +18,7 @@ Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
+_OF_GRID = re.compile(r"\b(blockIdx|gridDim)\s*\.\s*([xyz])\b")
 _READ = re.compile(r"\*[^[]*")  # through a pointer without an index
 _READS = re.compile(r"(?<!&)\b\w+\[|^\*|\(\*")  # a value instead of an address
 _MOST_TERMS = _MOST_FACTORS = 64
@@ -36,11 +37,14 @@ class Body:
         function: the kernel.
         skipped: the first byte and the end of each branch that is never taken.
         constants: the names of the program's constants.
+        batch_axis: the axis of the grid that counts the products of a batch, if there is one. Terms call it z, and the
+            grid's z by its name.
     """
 
     function: Function
     skipped: tuple[tuple[int, int], ...] = ()
     constants: frozenset[str] = frozenset()
+    batch_axis: str = "z"
 
     @functools.cached_property
     def _nodes(self) -> list[Node]:
@@ -84,6 +88,16 @@ class Body:
     def thread_axes(self) -> set[str]:
         """The axes of the thread index that it uses."""
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
+
+    def axis_of(self, axis: str) -> str:
+        """Return the name that terms have for an axis of the grid, and the other way round."""
+        return {self.batch_axis: "z", "z": self.batch_axis}.get(axis, axis)
+
+    def _text(self, node: Node) -> str:
+        """Return the text of a node, with the names of the grid's axes that terms have."""
+        if self.batch_axis == "z":
+            return text_of(node)
+        return _OF_GRID.sub(lambda found: f"{found[1]}.{self.axis_of(found[2])}", text_of(node))
 
     def loop_bounds(self, sizes: set[str]) -> set[str]:
         """Return the sizes that limit loops, also by local variables, members such as "A.width" among them."""
@@ -211,7 +225,7 @@ class Body:
         """Return an expression as a sum of products, with local variables replaced by their values."""
         if (node.id, seen) not in self._known:
             enough = len(self._known) > _MOST_EXPRESSIONS
-            self._known[node.id, seen] = [(text_of(node),)] if enough else self._terms(node, seen)
+            self._known[node.id, seen] = [(self._text(node),)] if enough else self._terms(node, seen)
         return self._known[node.id, seen]
 
     @functools.cached_property
@@ -220,7 +234,7 @@ class Body:
 
     def _terms(self, node: Node, seen: frozenset[str]) -> list[Term]:
         parts = [each for each in node.named_children if each.type != "comment"]
-        terms: list[Term] = [(text_of(node),)]
+        terms: list[Term] = [(self._text(node),)]
         if node.type == "parenthesized_expression" and len(parts) == 1:
             terms = self.terms(parts[0], seen)
         elif node.type == "cast_expression":
@@ -249,8 +263,8 @@ class Body:
         ):
             # A quotient, a remainder, a condition: one factor that lists its parts.
             within = [factor for part in node.named_children for term in self.terms(part, seen) for factor in term]
-            words = " ".join([*within, f"({text_of(node)})"]).split()
-            terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
+            words = " ".join([*within, f"({self._text(node)})"]).split()
+            terms = [(" ".join(dict.fromkeys(words)) or self._text(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
 

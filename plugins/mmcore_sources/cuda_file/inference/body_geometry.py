@@ -67,7 +67,7 @@ def by_body(
             _of_warps(side) if axis == "x" else side for axis, side in ((layout.rows, height), (layout.columns, width))
         )
     along = {layout.rows: _tiles(ast.Name("m"), height), layout.columns: _tiles(ast.Name("n"), width)}
-    extents = [along.get(axis, ast.Constant(1)) for axis in "xyz"]
+    extents = [along.get(body.axis_of(axis), ast.Constant(1)) for axis in "xyz"]
     what = f"columns along {layout.columns or 'no axis'}, rows along {layout.rows or 'no axis'}"
     grid = Geometry(trimmed(extents), f"{why} has {what}")
     return _block(reader, body, layout, height, width), grid

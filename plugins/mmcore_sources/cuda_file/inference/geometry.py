@@ -60,9 +60,12 @@ def launched(
         block = Geometry(trimmed(reader.extents(launch.geometry[1])), where)
     hosts = host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
-        extents, taken, extents_of_block = [], "", block_names(reader, launch)
+        extents, taken, extents_of_block = list[ast.expr](), "", block_names(reader, launch)
         of_one_size = sized or _is_block_of_sizes(reader, launch, {*roles.sizes} - {*order})
-        for position, axis in enumerate("xy" if roles.batch else "xyz"):
+        for position, axis in enumerate(map(body.axis_of, "xyz")):
+            if roles.batch and axis == "z":  # which counts the products of the batch
+                extents.append(ast.Constant(1))
+                continue
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
             extent = extent_of(of_axis, launch, position)
@@ -80,7 +83,7 @@ def launched(
         used = {*words(body.function.body.text or b"")}
         counted = {name for each in grid.extents for name in names_in(each)} & used
         # Blocks that know their number go over all tiles.
-        fits = of_sizes or counted or of_one_size or "gridDim" in used
+        fits = of_sizes or counted or of_one_size or "gridDim" in used or (roles.batch and layout is None)
         if roles.sizes and not fits and not (alone and not BUILT_IN.search(text_of(body.function.body))):
             grid = None  # a grid of numbers fits only one size
     return block, grid

@@ -77,7 +77,7 @@ def launch_geometry(
     strides = {name for name, role in roles.sizes.items() if role in lengths}
     if launch is not None and roles.of_blocks:
         strides = {blocks_of_row(body, roles.pointers, roles.sizes)}
-    layout = layout_of(body, roles.pointers["C"], strides)
+    layout = layout_of(body, roles.pointers["C"], strides, batch=roles.batch)
     layout = layout.turned() if layout is not None and by_columns else layout or layout_of_copies(body, roles.pointers)
     layout = layout_of_reads(layout, body, roles) if layout is not None else None
     block = grid = sized = None

@@ -32,12 +32,14 @@ class Layout:
         return replace(turned, tall=self.wide, wide=self.tall, down=self.across, across=self.down)
 
 
-def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
+def layout_of(body: Body, c: str, strides: set[str], *, batch: bool = False) -> Layout | None:
     """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear.
 
-    An index that divides those of threads, or has none, says less about the block than another one.
+    An index that divides those of threads, or has none, says less about the block than another one. Blocks along z
+    count the products of a ``batch``.
     """
-    for terms in sorted(body.indexes(c), key=lambda each: (_divides_threads(each), not any(map(_is_of_thread, each)))):
+    indexes = ([term for term in index if not (batch and "blockIdx.z" in term)] for index in body.indexes(c))
+    for terms in sorted(indexes, key=lambda each: (_divides_threads(each), not any(map(_is_of_thread, each)))):
         rows = [term for term in terms if strides & set(term)]
         columns = [term for term in terms if not strides & set(term)]
         threads = frozenset(axis for term in terms for kind, axis in built_in(term) if kind == "threadIdx")

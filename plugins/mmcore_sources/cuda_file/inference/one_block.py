@@ -113,9 +113,10 @@ def thread_sides(body: Body, roles: Roles, by_columns: str) -> ThreadSides | Non
     along, across = ("m", "n") if "C" not in by_columns else ("n", "m")
     lengths = (across, "ldc") if not roles.square else ("n", "ldc")
     strides = {name for name, role in roles.sizes.items() if role in lengths}
-    found = {
-        tuple(sorted(_sides(terms, strides, along, across).items())) for terms in body.indexes(roles.pointers["C"])
-    }
+    indexes = [[*index] for index in body.indexes(roles.pointers["C"])]
+    if roles.batch:
+        indexes = [[term for term in index if "blockIdx.z" not in term] for index in indexes]
+    found = {tuple(sorted(_sides(terms, strides, along, across).items())) for terms in indexes}
     axes = dict(found.pop()) if len(found) == 1 else {}
     return ThreadSides(axes, exact=not guards(body, {*roles.sizes})) if axes else None
 

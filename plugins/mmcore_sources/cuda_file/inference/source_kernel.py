@@ -17,6 +17,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import kernel_names, without_skipped_code
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.inference.batches import batch_axis
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import parse_expression
 from mmcore_sources.cuda_file.inference.calling_files import with_calling_files
@@ -160,6 +161,7 @@ def read_kernel(
     source = replace(source, constants={**_nodes(values), **source.constants})
     values |= {**chosen.values, **known}
     body = Body(function, (*skipped_branches(source, function, values),), frozenset(source.constants))
+    body = replace(body, batch_axis=batch_axis(body))
     if flags := _flags(body, source, launch, given):
         body = replace(body, skipped=(*skipped_branches(source, function, {**values, **flags}),))
     refuse_undefined(file, source, body, launch, {**chosen.values, **known}, known)

@@ -47,7 +47,8 @@ def strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) 
     for matrix in "AB":
         terms = [term for each in body.indexes(matrices[matrix]) for term in each]
         of_blocks = [(term, axis) for term in terms for kind, axis in built_in(term) if kind == "blockIdx"]
-        # Blocks along z mostly compute parts of k, or the products of a batch.
+        # Blocks along z mostly compute parts of k, and those whose index two sizes multiply the products of a batch.
+        of_blocks = [each for each in of_blocks if sum(factor in sizes for factor in each[0]) < 2]
         placed = [term for term, axis in of_blocks if axis != "z"] or [term for term, _ in of_blocks]
         if not placed:
             return None
