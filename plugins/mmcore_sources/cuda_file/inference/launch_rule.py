@@ -63,17 +63,6 @@ class LaunchRule:
     refused: tuple[RefusedLaunch, ...]
 
 
-def _usual_block(kernel: SourceKernel, roles: Roles, sides: ThreadSides, found: LaunchGeometry) -> tuple[int, ...]:
-    """Return a block in place of one that is a guess, small, or unfit for the kernel's sizes; () without one."""
-    if "block" in kernel.given or found.sized or callable(found.block):
-        return ()
-    shown = any(each.what == "block" and each.why.startswith(geometry.LAUNCHED) for each in found.notes)
-    passed = any(each.name in roles.sizes for each in kernel.function.parameters)  # else the source fixes the sizes
-    if not shown:
-        return sides.larger_block((1,), roles.equal)
-    return sides.larger_block(found.block, roles.equal) if passed else ()
-
-
 def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     """Return the launch rule of a kernel that computes a product. Raises InvalidKernel, LacksOption."""
     source, body, launch, given = kernel.source, kernel.body, kernel.launch, kernel.given
@@ -144,3 +133,14 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
         warnings=tuple(warnings),
         refused=tuple(refused_launches(kernel, product, text, config, allowed)) if read else (),
     )
+
+
+def _usual_block(kernel: SourceKernel, roles: Roles, sides: ThreadSides, found: LaunchGeometry) -> tuple[int, ...]:
+    """Return a block in place of one that is a guess, small, or unfit for the kernel's sizes; () without one."""
+    if "block" in kernel.given or found.sized or callable(found.block):
+        return ()
+    shown = any(each.what == "block" and each.why.startswith(geometry.LAUNCHED) for each in found.notes)
+    passed = any(each.name in roles.sizes for each in kernel.function.parameters)  # else the source fixes the sizes
+    if not shown:
+        return sides.larger_block((1,), roles.equal)
+    return sides.larger_block(found.block, roles.equal) if passed else ()

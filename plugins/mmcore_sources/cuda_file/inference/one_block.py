@@ -41,8 +41,8 @@ class ThreadSides:
     def larger_block(self, block: Sequence[int], equal: str) -> tuple[int, ...]:
         """Return the usual block in place of a smaller one, or of one that does not fit ``equal`` sizes; else ()."""
         extents = dim3(tuple(block))
-        sides = {getattr(extents, axis) for axis in self.axes.values()}
-        if extents.size >= _EDGE and (len(sides) == 1 or not {*self.axes} <= {*equal}):
+        lengths = {getattr(extents, axis) for axis in self.axes.values()}
+        if extents.size >= _EDGE and (len(lengths) == 1 or not {*self.axes} <= {*equal}):
             return ()
         edge = _EDGE**2 if "mn" in self.axes else _ROW if len(self.axes) == 1 else _EDGE
         return tuple(edge if axis in self.axes.values() else 1 for axis in "xyz")
