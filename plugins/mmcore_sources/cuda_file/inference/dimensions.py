@@ -57,8 +57,9 @@ def _definitions(node: Node, name: str) -> Iterator[Definition]:
             elif declared is not None and text_of(declared) == name:
                 value = child.child_by_field_name("parameters") or child.child_by_field_name("value")
                 yield Definition(value)
-    elif node.type == "assignment_expression" and text_of(node.children[0]) in (name, f"*{name}", f"(*{name})"):
-        yield Definition(node.children[2])
+    elif node.type == "assignment_expression" and text_of(node.children[1]) == "=":
+        if text_of(node.children[0]) in (name, f"*{name}", f"(*{name})"):
+            yield Definition(node.children[2])
     elif node.type == "call_expression":
         yield from _set_by(node, name, "dim3")
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Self
 
 from mmcore_cuda.cuda_source.tree import Node, text_of
-from mmcore_sources.cuda_file.inference.assignments import last_assignment
+from mmcore_sources.cuda_file.inference.assignments import last_assignment, last_change
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.counting_loops import counting_loop
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.extrema import limit, limited_later
 from mmcore_sources.cuda_file.inference.host_scopes import DEEPEST, LISTS, ONE, HostScope
-from mmcore_sources.cuda_file.inference.increments import rounded_up_later
+from mmcore_sources.cuda_file.inference.increments import multiplied_later, rounded_up_later
 
 
 class HostDimensions(HostScope):
@@ -57,6 +58,9 @@ class HostDimensions(HostScope):
         last = last_assignment(self.scope, name, self.line)
         if last is not None and limit(last):
             return [(self, last.children[0])]
+        change, loop = last_change(self.scope, name, self.line), counting_loop(self.scope, name, self.line)
+        if loop is not None or (change is not None and "=" not in map(text_of, change.children)):
+            return None  # a number, as threads *= 2
         found = definition(self.scope, name, self.line) or definition_in_file(self.scope, name)
         assigned = {axis: component(self.scope, name, axis, self.line) for axis in "xyz"}
         if found is None and not any(assigned.values()):
@@ -77,7 +81,8 @@ class HostDimensions(HostScope):
         ]
 
     def _changed_later(self, target: str, value: Node) -> Node:
-        """Return the value of ``grid.x`` after statements that round it up or limit it."""
+        """Return the value of ``grid.x`` after statements that multiply it, round it up or limit it."""
+        value = multiplied_later(self.scope, target, value, self.line)
         rounded = rounded_up_later(self.scope, target, value, self.line)
         return limited_later(self.scope, target, rounded, self.line)
 

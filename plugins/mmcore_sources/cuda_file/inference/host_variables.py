@@ -20,12 +20,15 @@ from mmcore_sources.cuda_file.inference.assignments import (
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.choices import extreme, typed_choice
 from mmcore_sources.cuda_file.inference.conditions import condition_of, leaves
+from mmcore_sources.cuda_file.inference.counting_loops import changes_of, counting_loop, only_change
 from mmcore_sources.cuda_file.inference.dimensions import number_set_by_call
 from mmcore_sources.cuda_file.inference.extrema import MULTIPROCESSORS, is_multiprocessors, limit
 from mmcore_sources.cuda_file.inference.global_variables import global_variables
 from mmcore_sources.cuda_file.inference.host_scopes import DEEPEST, LISTS, HostScope
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.structure_values import member_values
 
+_MOST_TURNS = 4096
 _NO_LINE = -1  # before the first
 
 
@@ -50,7 +53,10 @@ class HostVariables(HostScope):
             )
         if is_set_by_call(self.scope, name, self.line):
             raise Unreadable(name)
-        if (change := last_change(self.scope, name, self.line)) is not None:
+        change, loop = last_change(self.scope, name, self.line), counting_loop(self.scope, name, self.line)
+        if loop is not None and (change is None or change.start_byte < loop.end_byte):
+            return self._counted(name, loop, depth), False
+        if change is not None:
             if not (function := limit(change)):
                 return self._as_set(name, change, assigned_value(change), depth)
             last = self._in_line(name, change, assigned_value(change), depth)
@@ -138,12 +144,32 @@ class HostVariables(HostScope):
         names = {**self.names, name: self._before(name, node, depth + 1)[0]}
         return replace(self, names=names, line=line)._typed(value, depth + 1)
 
+    def _counted(self, name: str, loop: Node, depth: int) -> ast.expr:
+        """Return the value of a variable that a loop counts, after its last turn; raise Unreadable if it is unknown."""
+        change, condition, first = only_change(loop, name), condition_of(loop), loop.child_by_field_name("initializer")
+        if change is None or condition is None or depth > DEEPEST:
+            raise Unreadable(name)
+        begin = next(changes_of(first, name), None) if first is not None else None
+        number = self._before(name, loop, depth + 1)[0] if begin is None else self.number(assigned_value(begin), depth)
+        reader = replace(self, line=loop.start_point.row + 1)
+        for turn in range(_MOST_TURNS):
+            if (known := constant(number)) is None:
+                break
+            reader = replace(reader, names={**self.names, name: ast.Constant(known)})
+            if (turn or loop.type != "do_statement") and not reader.holds(condition, depth + 1):
+                return ast.Constant(known)
+            number = reader.number(assigned_value(change), depth + 1)
+        raise Unreadable(name)
+
     def _before(self, name: str, node: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return the value of a variable before a node."""
         if depth > DEEPEST:
             raise Unreadable(name)
         place = node.start_byte
-        if (last := last_change(self.scope, name, 0, place)) is not None:
+        last, loop = last_change(self.scope, name, 0, place), counting_loop(self.scope, name, 0, place)
+        if loop is not None and (last is None or last.start_byte < loop.end_byte):
+            return self._counted(name, loop, depth + 1), False
+        if last is not None:
             return self._as_set(name, last, assigned_value(last), depth + 1, place=place)
         line = node.start_point.row
         if (initial := initial_value(self.scope, name, line + 1)) is not None and initial[0].start_byte < place:
