@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mmcore.errors import LacksOption
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from tests.command_line import mmcore as command
 
@@ -70,3 +71,14 @@ def test_a_number_of_rows_that_is_called_batch_is_no_count_of_products() -> None
     body += "for (int i = 0; i < k; i++) s += A[row * k + i] * B[i * n + col]; C[row * n + col] = s;"
     text = f"__global__ void mul(const float *A, const float *B, float *C, int batch, int n, int k) {{ {body} }}"
     assert infer(Path("/folder/my.cu"), text, {}).attributes["arguments"] == ("A", "B", "C", "m", "n", "k")
+
+
+def test_the_height_of_a_tile_that_is_passed_is_no_size_of_a_product() -> None:
+    body = "int first = blockIdx.y * rows, col = blockIdx.x * blockDim.x + threadIdx.x; if (col >= n) return; "
+    body += f"for (int row = first; row < min(first + rows, m); row++) {{ {SUM} }}"
+    text = f"__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k, int rows) {{ {body} }}"
+    with pytest.raises(LacksOption, match="the role of rows in mul is unknown"):  # not: it stores parts of its sums
+        infer(Path("/folder/my.cu"), text, {})
+    launch = "mul<<<dim3((n + 63) / 64, (m + 7) / 8), 64>>>(a, b, c, m, n, k, 8);"
+    found = infer(Path("/folder/my.cu"), f"{text} void f(int m, int n, int k) {{ {launch} }}", {})
+    assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 64), ceil(m / 8)", ())

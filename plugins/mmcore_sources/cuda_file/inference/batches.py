@@ -27,12 +27,13 @@ def of_batch(names: Collection[str], body: Body) -> dict[str, int]:
 def batch_axis(body: Body) -> str:
     """Return the axis of the grid that counts the products of a batch, as it multiplies two numbers; "z" if none does.
 
-    It does so in every index of the array that the kernel stores to, and nothing else uses the axis there.
+    It does so in every index of all three arrays, and nothing else uses the axis there. The rows of B do not begin at
+    the index of a block times the height of a tile, as those of A and C may.
     """
     numbers = {each.name for each in body.function.parameters if not each.pointer}
-    stored = {pointer for pointer, _ in body.stores}
-    indexes = [index for pointer in stored for index in body.indexes(pointer)]
-    for axis in "zxy" if len(stored) == 1 and indexes else "":
+    arrays = [[*body.indexes(each.name)] for each in body.function.parameters if each.pointer]
+    indexes = [index for several in arrays for index in several]
+    for axis in "zxy" if len(arrays) == len("ABC") and all(arrays) else "":
         block = f"blockIdx.{axis}"
         terms = [[term for term in index if any(block in factor for factor in term)] for index in indexes]
         if all(len(each) == 1 and _is_of_product(each[0], block, numbers) for each in terms):
