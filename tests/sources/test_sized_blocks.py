@@ -109,6 +109,23 @@ def test_a_kernel_without_a_launch_gets_a_usual_block(body: str, allowed: int) -
     assert sides(infer(Path("/folder/my.cu"), text, {})) == {allowed}
 
 
+@pytest.mark.parametrize(
+    ("half", "size", "allowed"),
+    [
+        ("blockDim.x / 2", 64, {1, 2, 4, 8, 16, 32, 64, 512, 1024}),
+        ("blockDim.x >> 1", 64, {1, 2, 4, 8, 16, 32, 64, 512, 1024}),
+        ("blockDim.x / 2", 40, SQUARES - {1025}),  # which the sum leaves threads out of
+        ("32", 64, SQUARES - {1025}),
+    ],
+)
+def test_a_block_that_a_sum_halves_in_turns_has_powers_of_two(half: str, size: int, allowed: set[int]) -> None:
+    body = "extern __shared__ float s[]; int t = threadIdx.x, row = blockIdx.y, col = blockIdx.x; "
+    body += f"s[t] = A[row * n + t] * B[t * n + col]; for (int h = {half}; h > 0; h /= 2) {{ __syncthreads(); "
+    body += "if (t < h) s[t] += s[t + h]; } if (t == 0) C[row * n + col] = s[0];"
+    found = inferred(body, f"int n = {size}; mul<<<dim3(n, n), n, n * sizeof(float)>>>(a, b, c, n);")
+    assert sides(found) == allowed
+
+
 COVERED = "No thread computes {}: the index into C uses no blockIdx for them"
 
 

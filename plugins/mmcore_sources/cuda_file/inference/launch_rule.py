@@ -30,7 +30,7 @@ from mmcore_sources.cuda_file.inference.program_numbers import program_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.refused_launches import RefusedLaunch, refused_launches
 from mmcore_sources.cuda_file.inference.roles import Roles
-from mmcore_sources.cuda_file.inference.sized_blocks import larger_blocks, whole_parts
+from mmcore_sources.cuda_file.inference.sized_blocks import halved_sizes, larger_blocks, whole_parts
 from mmcore_sources.cuda_file.inference.source_kernel import SourceKernel
 from mmcore_sources.cuda_file.inference.untried_instances import instance_launches, untried_instances
 from mmcore_sources.cuda_file.inference.user_input import numbers_of_user
@@ -120,7 +120,7 @@ def launch_rule(kernel: SourceKernel, product: Product) -> LaunchRule:
     of_program = program_sizes(source, body, launch, roles, text, values, numbers, columns)
     if text.block:
         launched, of_user = roles.sizes_in(numbers), roles.sizes.keys() & numbers_of_user(kernel.function, launch)
-        of_program += tuple(whole_parts(text.block, launched))
+        of_program += (*whole_parts(text.block, launched), *halved_sizes(body, text.block, launched))
         warnings += larger_blocks(text) if of_user or launched.keys() < {"m", "n", "k"} else ()
     allowed = (*product.constraints, *constraints, *of_program)
     return LaunchRule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,12 +16,16 @@ from mmcore.kernel.constraints import Multiple, multiples_of
 from mmcore.kernel.problem import Problem
 from mmcore.verdict import NOT_RUN
 from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.c_expressions import Unreadable
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import MOST_THREADS, Geometry, trimmed
 from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.quotients import constant
 
+_HALVES = re.compile(r"\bblockDim\s*\.\s*([xyz])\s*(?:/\s*2|>>\s*1)\b")
 SQUARES = tuple(1 << power for power in range(10, -1, -1))
 """The sides of products for which a block is tried."""
 
@@ -84,6 +89,18 @@ def larger_blocks(rule: LaunchText) -> Iterator[str]:
     with contextlib.suppress(InvalidKernel):
         if math.prod(evaluate(each, large) for each in parse_expressions(rule.block, "the block")) > MOST_THREADS:
             yield f"{NOT_RUN}sizes for which the block {rule.block} has more than {MOST_THREADS:,} threads"
+
+
+def halved_sizes(body: Body, block: str, sizes: Mapping[str, int]) -> Iterator[PowersOfTwo]:
+    """Yield that sizes of a program are powers of two, if they are extents of a block that its kernel halves in turns.
+
+    A sum over the threads of a block adds the upper half to the lower one, and so on.
+    """
+    halved = {*_HALVES.findall(text_of(body.function.body))}
+    for axis, part in zip("xyz", parse_expressions(block, "the block"), strict=False):
+        size = sizes.get(part.id, 0) if isinstance(part, ast.Name) else 0
+        if axis in halved and size and size & (size - 1) == 0 and isinstance(part, ast.Name):
+            yield PowersOfTwo((part.id,))
 
 
 def whole_parts(block: str, sizes: Mapping[str, int]) -> Iterator[Multiple]:
